@@ -1,0 +1,36 @@
+package pipeline
+
+import (
+	"context"
+
+	"github.com/orderwire/orderwire/schema"
+)
+
+// A Sink takes the log in order and remembers how far it got.
+//
+// The runner calls Position first and again after every error, then Write with
+// entries of ascending sequence, all behind that position. Calls never overlap.
+// Whatever a sink held in memory is void when Position is called again: the
+// same entries come once more.
+type Sink interface {
+	// Position returns the sequence of the last entry whose effects are
+	// durable, 0 for none. The sink forgets what it holds beyond it.
+	Position(ctx context.Context) (uint64, error)
+	// Write takes a batch. The sink may hold it in memory until Flush, or make
+	// it durable at once. It keeps neither the slice nor the entries' Raw.
+	Write(ctx context.Context, batch []schema.Entry) error
+	// Flush makes all that was written durable. The runner calls it when
+	// entries have been held for the sink's flush interval, when the log is
+	// drained, and at shutdown.
+	Flush(ctx context.Context) error
+}
+
+// A Deliverer hands one event to an outside receiver. Calls for different
+// orders may overlap; those for one order never do and come in log order.
+//
+// A nil error means delivered, or none of the receiver's business. An error
+// that has a method RetryAfter() time.Duration asks for at least that pause; one
+// whose Permanent() bool is true is not retried.
+type Deliverer interface {
+	Deliver(ctx context.Context, e schema.Entry) error
+}

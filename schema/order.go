@@ -1,0 +1,194 @@
+package schema
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// TimeLayout is the format of OrderTime and ChargeTime (specification 2.3:
+// yyyy-MM-dd HH:mm:ss). The text carries no zone; see [ParseTime].
+const TimeLayout = time.DateTime
+
+// ErrNoTime marks a time field that holds no time: absent, empty, or the zero
+// date "0000-00-00 00:00:00".
+var ErrNoTime = errors.New("no time")
+
+// Order is the order resource of specification 2.3. All fields are optional in
+// an answer; an absent one is the zero value and is omitted when encoded.
+type Order struct {
+	ID            Text `json:"Id,omitzero"`            // order identifier
+	ProgramID     Text `json:"ProgramId,omitzero"`     // program identifier
+	ProgramName   Text `json:"ProgramName,omitzero"`   // program name
+	WebsiteID     Text `json:"WebsiteId,omitzero"`     // promotion (site) identifier
+	LinkID        Text `json:"LinkId,omitzero"`        // promotion program link identifier
+	SubID         Text `json:"SubId,omitzero"`         // feedback label
+	OrderSn       Text `json:"OrderSn,omitzero"`       // order number
+	ParentOrderSn Text `json:"ParentOrderSn,omitzero"` // parent order number(s)
+	OrderTime     Text `json:"OrderTime,omitzero"`     // placement, [TimeLayout] in the account's zone
+
+	OrdersPrice     Money `json:"OrdersPrice,omitzero"`     // estimated order amount, in Currency
+	SiterCommission Money `json:"SiterCommission,omitzero"` // estimated commission, in Currency
+	Currency        Text  `json:"Currency,omitzero"`        // currency of the estimate: CNY, USD
+
+	Status                 Text  `json:"Status,omitzero"`                 // see [ParseSettlementStatus]
+	ConfirmPrice           Money `json:"ConfirmPrice,omitzero"`           // confirmed amount, in ChargeCurrency
+	ConfirmSiterCommission Money `json:"ConfirmSiterCommission,omitzero"` // confirmed commission, in ChargeCurrency
+	ChargeCurrency         Text  `json:"ChargeCurrency,omitzero"`         // currency of the confirmed amounts
+	ChargeTime             Text  `json:"ChargeTime,omitzero"`             // settlement, [TimeLayout] in the account's zone
+
+	// Details holds the order lines. Nil means that the network sent none
+	// (absent or null), which a list record may do; empty means no lines.
+	Details []OrderLine `json:"Details,omitzero"`
+
+	// Extra holds the fields that the specification does not know, as one JSON
+	// object, nil when there are none.
+	Extra jsontext.Value `json:",embed"`
+}
+
+// OrderLine is an element of Details (specification 2.3).
+type OrderLine struct {
+	GoodsCate       Text  `json:"GoodsCate,omitzero"`       // category as given by the merchant platform
+	ItemCate        Text  `json:"ItemCate,omitzero"`        // category
+	ItemCateName    Text  `json:"ItemCateName,omitzero"`    // category name, a number or text
+	ItemID          Text  `json:"ItemId,omitzero"`          // product number
+	ItemName        Text  `json:"ItemName,omitzero"`        // product name
+	ItemPrice       Text  `json:"ItemPrice,omitzero"`       // unit price in yuan, always CNY; a string by the specification
+	ItemCount       Text  `json:"ItemCount,omitzero"`       // number of items
+	OrdersPrice     Money `json:"OrdersPrice,omitzero"`     // estimated line amount, in the order's Currency
+	OrderStatus     Text  `json:"OrderStatus,omitzero"`     // the merchant platform's own status text
+	OrderCommission Money `json:"OrderCommission,omitzero"` // estimated line commission, in the order's Currency
+	OrderSn         Text  `json:"OrderSn,omitzero"`         // order number
+	ParentOrderSn   Text  `json:"ParentOrderSn,omitzero"`   // parent or child order number
+	ItemImg         Text  `json:"ItemImg,omitzero"`         // product image address
+	ShopTitle       Text  `json:"ShopTitle,omitzero"`       // shop name
+	LbOrderStatus   Text  `json:"LbOrderStatus,omitzero"`   // see [ParseLineStatus]
+
+	// Extra holds the fields that the specification does not know, as one JSON
+	// object, nil when there are none.
+	Extra jsontext.Value `json:",embed"`
+}
+
+// plainOrder has Order's fields without its methods.
+type plainOrder Order
+
+// MarshalJSONTo writes the order with the field names of the API.
+func (o Order) MarshalJSONTo(enc *jsontext.Encoder) error {
+	return json.MarshalEncode(enc, plainOrder(o))
+}
+
+// UnmarshalJSONFrom reads an order as the network writes it: strings or
+// numbers for scalars, unknown fields into Extra.
+func (o *Order) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	*o = Order{}
+	return json.UnmarshalDecode(dec, (*plainOrder)(o))
+}
+
+// MarshalJSON serves encoding/json.
+func (o Order) MarshalJSON() ([]byte, error) { return encode(plainOrder(o)) }
+
+// UnmarshalJSON serves encoding/json.
+func (o *Order) UnmarshalJSON(b []byte) error {
+	*o = Order{}
+	return json.Unmarshal(b, (*plainOrder)(o))
+}
+
+// ParseOrder reads one order from the bytes of an answer. The error names the
+// field, never its content.
+func ParseOrder(raw []byte) (Order, error) {
+	var o Order
+	if err := json.Unmarshal(raw, (*plainOrder)(&o)); err != nil {
+		return Order{}, fmt.Errorf("order: %w", withoutContent(err))
+	}
+	return o, nil
+}
+
+// Key returns the order's key within an account.
+func (o *Order) Key(account string) OrderKey {
+	return OrderKey{Account: account, Program: o.ProgramID.value, OrderSn: o.OrderSn.value}
+}
+
+// Settlement returns the settlement status. The error says that the network
+// sent none, or one that specification 3.1 does not list.
+func (o *Order) Settlement() (SettlementStatus, error) {
+	return ParseSettlementStatus(o.Status.value)
+}
+
+// Check reports what keeps the order out of the log: no order number, a text
+// too long for a key, or an amount that decimal(10,2) cannot hold. Unknown
+// statuses and unreadable times are no such reason.
+func (o *Order) Check() error {
+	if o.OrderSn.value == "" {
+		return errors.New("OrderSn: missing, so the order has no key")
+	}
+	if err := errors.Join(ValidateString("OrderSn", o.OrderSn.value), ValidateString("ProgramId", o.ProgramID.value)); err != nil {
+		return err
+	}
+	amounts := []struct {
+		name string
+		m    Money
+	}{
+		{"OrdersPrice", o.OrdersPrice}, {"SiterCommission", o.SiterCommission},
+		{"ConfirmPrice", o.ConfirmPrice}, {"ConfirmSiterCommission", o.ConfirmSiterCommission},
+	}
+	for _, a := range amounts {
+		if _, err := a.m.Cents(); err != nil {
+			return fmt.Errorf("%s: %w", a.name, ErrAmountRange)
+		}
+	}
+	for i := range o.Details {
+		if err := o.Details[i].check(); err != nil {
+			return fmt.Errorf("Details[%d].%w", i, err)
+		}
+	}
+	return nil
+}
+
+func (l *OrderLine) check() error {
+	if _, err := l.OrdersPrice.Cents(); err != nil {
+		return fmt.Errorf("OrdersPrice: %w", ErrAmountRange)
+	}
+	if _, err := l.OrderCommission.Cents(); err != nil {
+		return fmt.Errorf("OrderCommission: %w", ErrAmountRange)
+	}
+	return nil
+}
+
+// ParseTime reads a time field of an order, which is in the zone loc of its
+// account. The error is [ErrNoTime] when the field holds none.
+func ParseTime(t Text, loc *time.Location) (time.Time, error) {
+	s := strings.TrimSpace(t.value)
+	if s == "" || strings.HasPrefix(s, "0000-00-00") {
+		return time.Time{}, ErrNoTime
+	}
+	return time.ParseInLocation(TimeLayout, s, loc)
+}
+
+// withoutContent reduces a decoding error to where and what, because the
+// library quotes the offending input and an order holds personal data.
+func withoutContent(err error) error {
+	var sem *json.SemanticError
+	if errors.As(err, &sem) {
+		reason := "has the wrong type"
+		if errors.Is(sem.Err, ErrAmount) {
+			reason = ErrAmount.Error()
+		}
+		return fmt.Errorf("%s at byte %d: %s", fieldName(sem.JSONPointer), sem.ByteOffset, reason)
+	}
+	var syn *jsontext.SyntacticError
+	if errors.As(err, &syn) {
+		return fmt.Errorf("not valid JSON at byte %d", syn.ByteOffset)
+	}
+	return errors.New("not a JSON object of an order")
+}
+
+func fieldName(p jsontext.Pointer) string {
+	if p == "" {
+		return "the order"
+	}
+	return clip(string(p[1:]))
+}

@@ -1,0 +1,133 @@
+package poller
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+
+	"github.com/orderwire/orderwire/schema"
+)
+
+// Poller polls one account. Create it with [New].
+type Poller struct {
+	cfg   Config
+	stats counters
+}
+
+type counters struct {
+	polls, pages, details, created, changed, unchanged, bad atomic.Int64
+	lastPoll                                                atomic.Int64 // Unix nanoseconds
+	failure                                                 atomic.Pointer[string]
+}
+
+// Stats counts what a poller did since it was made.
+type Stats struct {
+	Account   string
+	Polls     int64     // complete polls
+	Pages     int64     // pages read
+	Details   int64     // orders fetched because the list lacked their lines
+	Created   int64     // order.created events
+	Changed   int64     // other events
+	Unchanged int64     // records that gave no event
+	Bad       int64     // records that went to the dead letters
+	LastPoll  time.Time // end of the last complete poll, zero for none
+	Failure   string    // why the last poll failed, "" when it did not
+}
+
+// New returns a poller that has not begun.
+func New(cfg Config) *Poller { return &Poller{cfg: cfg.withDefaults()} }
+
+// Stats may be called at any time from any goroutine.
+func (p *Poller) Stats() Stats {
+	s := Stats{
+		Account: p.cfg.Account.Name, Polls: p.stats.polls.Load(), Pages: p.stats.pages.Load(),
+		Details: p.stats.details.Load(), Created: p.stats.created.Load(), Changed: p.stats.changed.Load(),
+		Unchanged: p.stats.unchanged.Load(), Bad: p.stats.bad.Load(),
+	}
+	if t := p.stats.lastPoll.Load(); t != 0 {
+		s.LastPoll = time.Unix(0, t)
+	}
+	if f := p.stats.failure.Load(); f != nil {
+		s.Failure = *f
+	}
+	return s
+}
+
+// Run polls at once and then again and again, until ctx ends. A failed poll is
+// repeated sooner at first, then at longer and longer pauses up to the account's
+// interval; what it had read before it failed is kept.
+func (p *Poller) Run(ctx context.Context) error {
+	pause := backoff.NewExponentialBackOff()
+	pause.InitialInterval = min(time.Second, p.cfg.Account.Every)
+	pause.MaxInterval = p.cfg.Account.Every
+	for {
+		wait := p.cfg.Account.Every
+		if err := p.Poll(ctx); err != nil {
+			if ctx.Err() != nil {
+				return nil //nolint:nilerr // cut off by the end of ctx, which is no failure
+			}
+			wait = pause.NextBackOff()
+			p.cfg.Logger.Error("poll failed, other accounts go on", "account", p.cfg.Account.Name, "error", err, "again_in", wait.Round(time.Millisecond))
+		} else {
+			pause.Reset()
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// Poll reads everything that is due once. When it returns nil, the log has
+// every event that follows, and the cursor stands behind the last window.
+func (p *Poller) Poll(ctx context.Context) error {
+	err := p.poll(ctx)
+	if err != nil {
+		text := err.Error()
+		p.stats.failure.Store(&text)
+		return fmt.Errorf("account %s: %w", p.cfg.Account.Name, err)
+	}
+	p.stats.failure.Store(nil)
+	p.stats.polls.Add(1)
+	p.stats.lastPoll.Store(p.cfg.Now().UnixNano())
+	return nil
+}
+
+func (p *Poller) poll(ctx context.Context) error {
+	var at progress
+	if _, err := p.cfg.Log.LoadCursor(ctx, p.cursorName(), &at); err != nil {
+		return err
+	}
+	a := &p.cfg.Account
+	if at.OrderField != a.OrderField {
+		at = progress{OrderField: a.OrderField}
+	}
+	r := &recorder{Poller: p, buried: make(map[uint64]bool)}
+	for _, w := range a.plan(at, p.cfg.Now()) {
+		covered, err := r.readWindow(ctx, w)
+		if err != nil {
+			return fmt.Errorf("orders from %s to %s: %w", w.From.Format(time.RFC3339), w.To.Format(time.RFC3339), err)
+		}
+		at.advance(a, w, p.cfg.Now())
+		if err := p.close(ctx, w, covered, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// close moves the cursor behind a window and remembers that it was read.
+func (p *Poller) close(ctx context.Context, w Window, c Coverage, at progress) error {
+	c.ClosedAt = p.cfg.Now().UTC()
+	name := schema.EscapeToken(p.cfg.Account.Name) + "." + w.name()
+	if err := p.cfg.Log.SaveCoverage(ctx, name, c); err != nil {
+		return err
+	}
+	return p.cfg.Log.SaveCursor(ctx, p.cursorName(), at)
+}
+
+func (p *Poller) cursorName() string { return "account." + schema.EscapeToken(p.cfg.Account.Name) }

@@ -67,7 +67,7 @@ type route struct {
 	workers  sync.WaitGroup
 	dirty    bool        // the cursor moved since it was saved
 	saving   *time.Timer // runs while dirty
-	target   *uint64 // drain up to here
+	target   *uint64     // drain up to here
 	stop     context.CancelFunc
 }
 
@@ -136,7 +136,7 @@ func (r *route) loop(ctx context.Context) error {
 
 func (r *route) closed(ctx context.Context) error {
 	if ctx.Err() != nil {
-		return nil
+		return nil //nolint:nilerr // the end of ctx is no failure
 	}
 	return errors.New("the log closed the subscription")
 }
@@ -161,7 +161,7 @@ func (r *route) take(ctx context.Context, msg *message.Message) error {
 		return err
 	}
 	if e.Sequence <= r.newest {
-		return nil //nolint:nilerr // seen before, poison or not
+		return nil
 	}
 	r.newest = e.Sequence
 	if _, done := slices.BinarySearch(r.cursor.Done, e.Sequence); done {

@@ -22,6 +22,9 @@ import (
 // server with its password, readable by its owner only.
 const urlFile = "nats.url"
 
+// portFile, in the data directory, holds the port of the last start.
+const portFile = "nats.port"
+
 // userName is the embedded server's only user.
 const userName = "orderwire"
 
@@ -38,8 +41,12 @@ type EmbeddedConfig struct {
 	// Dir is the data directory; it is created. Streams live in Dir/jetstream.
 	Dir string
 	// Listen is the address for other clients, host:port. Port 0 takes any free
-	// one. Empty means 127.0.0.1:0.
+	// one, the same as last time where possible, so that clients find the server
+	// again after a restart. Empty means 127.0.0.1:0.
 	Listen string
+	// Wait is how long to wait for another process to give up the directory; 0
+	// means not at all.
+	Wait time.Duration
 	// Logger gets the server's warnings and errors. Nil discards them.
 	Logger *slog.Logger
 }
@@ -60,16 +67,27 @@ func StartEmbedded(ctx context.Context, cfg EmbeddedConfig) (*Embedded, error) {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
 	lock := flock.New(filepath.Join(cfg.Dir, "nats.lock"))
-	if ok, err := lock.TryLock(); err != nil {
-		return nil, fmt.Errorf("lock data directory: %w", err)
-	} else if !ok {
-		return nil, fmt.Errorf("%w: %s", ErrDirInUse, cfg.Dir)
+	if err := acquire(ctx, lock, cfg.Wait); err != nil {
+		return nil, fmt.Errorf("%w: %s", err, cfg.Dir)
 	}
 	e := &Embedded{lock: lock, file: filepath.Join(cfg.Dir, urlFile)}
 	if err := e.start(ctx, cfg); err != nil {
 		return nil, errors.Join(err, e.lock.Unlock())
 	}
 	return e, nil
+}
+
+func acquire(ctx context.Context, lock *flock.Flock, wait time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, max(wait, time.Millisecond))
+	defer cancel()
+	ok, err := lock.TryLockContext(ctx, 100*time.Millisecond)
+	if ok {
+		return nil
+	}
+	if errors.Is(err, context.DeadlineExceeded) || err == nil {
+		return ErrDirInUse
+	}
+	return fmt.Errorf("lock data directory: %w", err)
 }
 
 func (e *Embedded) start(ctx context.Context, cfg EmbeddedConfig) error {
@@ -94,7 +112,11 @@ func (e *Embedded) start(ctx context.Context, cfg EmbeddedConfig) error {
 	}
 	address := url.URL{Scheme: "nats", User: url.UserPassword(userName, password), Host: e.server.Addr().String()}
 	e.url = address.String()
-	return writeSecret(e.file, e.url+"\n")
+	_, port, err := net.SplitHostPort(address.Host)
+	if err != nil {
+		return fmt.Errorf("embedded nats-server: %w", err)
+	}
+	return errors.Join(writeSecret(e.file, e.url+"\n"), writeSecret(filepath.Join(cfg.Dir, portFile), port))
 }
 
 func (e *Embedded) awaitReady(ctx context.Context, log *serverLog) error {
@@ -124,7 +146,7 @@ func (c EmbeddedConfig) options(password string) (*server.Options, error) {
 		return nil, fmt.Errorf("nats.listen %q: port: %w", listen, err)
 	}
 	if port == 0 {
-		port = server.RANDOM_PORT
+		port = lastPort(host, filepath.Join(c.Dir, portFile))
 	}
 	// The password is random, so the cheapest hash will do.
 	hashed, err := bcrypt.GenerateFromPassword([]byte(password), bcrypt.MinCost)
@@ -157,6 +179,27 @@ func RunningURL(dir string) (string, error) {
 		return "", fmt.Errorf("no embedded server runs on %s: %w", dir, err)
 	}
 	return string(b[:max(len(b)-1, 0)]), nil
+}
+
+// lastPort returns the port of the last start when it is still free, otherwise
+// the server's notation for any port.
+func lastPort(host, file string) int {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return server.RANDOM_PORT
+	}
+	port, err := strconv.Atoi(string(b))
+	if err != nil {
+		return server.RANDOM_PORT
+	}
+	probe, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port))) //nolint:noctx // it returns at once
+	if err != nil {
+		return server.RANDOM_PORT
+	}
+	if probe.Close() != nil {
+		return server.RANDOM_PORT
+	}
+	return port
 }
 
 // savedPassword makes the server's password once and keeps it, so that the

@@ -153,19 +153,17 @@ func scanHeaders(ctx context.Context, js jetstream.JetStream, stream string, fro
 		return err
 	}
 	done := make(chan error, 1)
-	finish := func(err error) {
-		select {
-		case done <- err:
-		default:
-		}
-	}
+	ended := false // belongs to the callback: what comes behind the end is not for us
 	cc, err := cons.Consume(func(m jetstream.Msg) {
+		if ended {
+			return
+		}
 		meta, err := m.Metadata()
 		if err == nil {
 			err = take(m)
 		}
-		if err != nil || meta.NumPending == 0 {
-			finish(err)
+		if ended = err != nil || meta.NumPending == 0; ended {
+			done <- err
 		}
 	}, jetstream.PullMaxMessages(4096))
 	if err != nil {

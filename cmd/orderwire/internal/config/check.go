@@ -1,0 +1,154 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/orderwire/orderwire/schema"
+)
+
+// checker gathers mistakes.
+type checker struct {
+	source   *source
+	mistakes []error
+}
+
+func (k *checker) add(path, hint, what string, args ...any) {
+	k.mistakes = append(k.mistakes, &Error{
+		File: k.source.file, Line: k.source.line(path), Path: path, What: fmt.Sprintf(what, args...), Hint: hint,
+	})
+}
+
+// require reports a missing value.
+func (k *checker) require(path, value, hint string) bool {
+	if value == "" {
+		k.add(path, hint, "is missing")
+	}
+	return value != ""
+}
+
+func (c *Config) check() error {
+	k := &checker{source: c.source}
+	k.require("data_dir", c.DataDir, "a folder for everything that is kept on this machine")
+	c.NATS.check(k)
+	names := make(map[string]string)
+	for i := range c.Accounts {
+		path := fmt.Sprintf("accounts[%d]", i)
+		c.Accounts[i].check(k, path)
+		k.unique(names, path+".name", c.Accounts[i].Name)
+	}
+	clear(names)
+	for i := range c.Webhooks {
+		path := fmt.Sprintf("webhooks[%d]", i)
+		c.Webhooks[i].check(k, path, c)
+		k.unique(names, path+".name", c.Webhooks[i].Name)
+	}
+	if scheme, _, ok := strings.Cut(c.Archive.URL, "://"); ok && scheme != "file" {
+		k.add("archive.url", "give a folder on this machine", "places of kind %q are not supported by this version", scheme)
+	}
+	if strings.Contains(string(c.Commission.DSN), "://") {
+		k.add("commission.dsn", "give a file for SQLite", "databases other than SQLite are not supported by this version")
+	}
+	c.HTTP.check(k)
+	return errors.Join(k.mistakes...)
+}
+
+func (k *checker) unique(seen map[string]string, path, name string) {
+	if first, again := seen[name]; again && name != "" {
+		k.add(path, "names must differ", "%q is already the name of %s", name, strings.TrimSuffix(first, ".name"))
+	}
+	seen[name] = path
+}
+
+func (n *NATS) check(k *checker) {
+	if n.Replicas != 1 && n.Replicas != 3 && n.Replicas != 5 {
+		k.add("nats.replicas", "1, 3 or 5", "%d replicas", n.Replicas)
+	}
+	if n.URL == "" && n.Replicas > 1 {
+		k.add("nats.replicas", "set nats.url to a cluster, or leave replicas at 1", "the embedded server is a single one")
+	}
+	if n.URL == "" && n.CredentialsFile != "" {
+		k.add("nats.credentials_file", "set nats.url", "credentials are of no use with the embedded server")
+	}
+	k.address("nats.listen", n.Listen)
+}
+
+func (k *checker) address(path, address string) {
+	if address == "" {
+		return
+	}
+	if _, _, err := net.SplitHostPort(address); err != nil {
+		k.add(path, "write 127.0.0.1:8080", "%q is no host:port", address)
+	}
+}
+
+func (a *Account) check(k *checker, path string) {
+	k.require(path+".name", a.Name, "a short name of your choice")
+	k.require(path+".app_key", string(a.AppKey), "the App Key of the network, as text or ${NAME}")
+	k.require(path+".app_secret", string(a.AppSecret), "the App Secret, as ${NAME} or file:PATH")
+	if k.require(path+".base_url", a.BaseURL, "the network's address, https://…") {
+		u, err := url.Parse(a.BaseURL)
+		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+			k.add(path+".base_url", "write https://host", "%q is no http address", a.BaseURL)
+		}
+	}
+	if _, err := time.LoadLocation(a.TimeZone); err != nil {
+		k.add(path+".time_zone", "a name of the IANA list, such as Asia/Shanghai", "unknown time zone %q", a.TimeZone)
+	}
+	if a.Ampersand != "plain" && a.Ampersand != "hex" {
+		k.add(path+".ampersand", "plain or hex", "%q is no way to write an ampersand", a.Ampersand)
+	}
+	a.Poll.check(k, path+".poll")
+}
+
+func (p *Poll) check(k *checker, path string) {
+	fields := []string{"", "UpdateTime", "ChargeTime", "OrderDatatime"}
+	if !slices.Contains(fields, p.OrderField) {
+		k.add(path+".order_field", "UpdateTime, ChargeTime or OrderDatatime", "the network has no order field %q", p.OrderField)
+	}
+	if p.PageSize < 0 || p.PageSize > 10_000 {
+		k.add(path+".page_size", "between 1 and what the network allows, usually 200", "%d orders in a page", p.PageSize)
+	}
+	if p.RequestsPerSecond < 0 {
+		k.add(path+".requests_per_second", "a positive number", "%g requests a second", p.RequestsPerSecond)
+	}
+	if p.MaxSpan != 0 && time.Duration(p.MaxSpan) < time.Second {
+		k.add(path+".max_span", "at least 1s", "the span is too short")
+	}
+	if p.Every != 0 && p.Overlap == 0 && time.Duration(p.Every) > 24*time.Hour {
+		k.add(path+".every", "poll at least once a day", "a pause of %s", time.Duration(p.Every))
+	}
+}
+
+func (w *Webhook) check(k *checker, path string, c *Config) {
+	k.require(path+".name", w.Name, "a short name of your choice; the endpoint's cursor goes by it")
+	k.require(path+".url", string(w.URL), "the endpoint's address, https://…")
+	k.require(path+".secret", string(w.Secret), "whsec_ and base64 of 24 to 64 random bytes")
+	for i, t := range w.Events {
+		if schema.EventType(t).Token() == "" {
+			k.add(fmt.Sprintf("%s.events[%d]", path, i), "order.created, status.changed, order.updated or order.vanished", "there is no event type %q", t)
+		}
+	}
+	for i, name := range w.Accounts {
+		if !slices.ContainsFunc(c.Accounts, func(a Account) bool { return a.Name == name }) {
+			k.add(fmt.Sprintf("%s.accounts[%d]", path, i), "use the name of an entry of accounts", "there is no account %q", name)
+		}
+	}
+}
+
+func (h *HTTP) check(k *checker) {
+	k.address("http.listen", h.Listen)
+	host, _, err := net.SplitHostPort(h.Listen)
+	if err != nil || h.Token != "" {
+		return
+	}
+	if ip, err := netip.ParseAddr(host); host != "localhost" && (err != nil || !ip.IsLoopback()) {
+		k.add("http.token", "set a token, or listen on 127.0.0.1", "everybody could read the status at %s", h.Listen)
+	}
+}

@@ -1,0 +1,173 @@
+// Package config reads Orderwire's configuration: YAML over environment
+// variables over defaults. Unknown keys and contradictions are refused, with
+// the line and a hint.
+package config
+
+import (
+	"time"
+)
+
+// Config is the whole configuration file. Every field's comment says its
+// meaning, unit and default.
+type Config struct {
+	// DataDir holds everything that is kept on this machine: the embedded
+	// log, and archive and books unless they are elsewhere. Default "./data",
+	// relative to the working directory.
+	DataDir string `yaml:"data_dir" env:"DATA_DIR"`
+	// NATS says where the log is; embedded in this process by default.
+	NATS NATS `yaml:"nats" envPrefix:"NATS_"`
+	// Accounts are the accounts of the network to poll.
+	Accounts []Account `yaml:"accounts"`
+	// Archive is the Parquet archive.
+	Archive Archive `yaml:"archive" envPrefix:"ARCHIVE_"`
+	// Webhooks are the endpoints that get events by HTTP.
+	Webhooks []Webhook `yaml:"webhooks"`
+	// Commission is where the commission sums are kept.
+	Commission Commission `yaml:"commission" envPrefix:"COMMISSION_"`
+	// HTTP is the status service of `orderwire run`; off by default.
+	HTTP HTTP `yaml:"http" envPrefix:"HTTP_"`
+
+	source *source
+}
+
+// NATS says where the log is.
+type NATS struct {
+	// URL of the servers, comma separated; empty (default) runs one in this
+	// process. A secret, because it may hold a password.
+	URL Secret `yaml:"url" env:"URL"`
+	// CredentialsFile is a NATS .creds file; default none.
+	CredentialsFile string `yaml:"credentials_file" env:"CREDENTIALS_FILE"`
+	// Listen is the address of the embedded server, default 127.0.0.1:0, any
+	// free port; the file DATA_DIR/nats.url says which.
+	Listen string `yaml:"listen" env:"LISTEN"`
+	// Replicas of each stream: 1 (default), 3 or 5.
+	Replicas int `yaml:"replicas" env:"REPLICAS"`
+	// MaxAge is how long events stay in the log; 0 (default) for ever.
+	MaxAge Duration `yaml:"max_age" env:"MAX_AGE"`
+}
+
+// Account is an account of the network.
+type Account struct {
+	// Name of the account in keys, subjects and reports. Required, and not to
+	// be changed later.
+	Name string `yaml:"name"`
+	// BaseURL is the network's address in front of the key. Required.
+	BaseURL string `yaml:"base_url"`
+	// AppKey and AppSecret are the account's credentials. Required.
+	AppKey    Secret `yaml:"app_key"`
+	AppSecret Secret `yaml:"app_secret"`
+	// ServicePrefix is the network's own word in service names, default "svc".
+	ServicePrefix string `yaml:"service_prefix"`
+	// TimeZone of the network's time texts, default Asia/Shanghai.
+	TimeZone string `yaml:"time_zone"`
+	// SuccessStatus lists the envelope's Status values that mean success,
+	// default [0, 200].
+	SuccessStatus []int `yaml:"success_status"`
+	// Ampersand is how "&" is written in what is signed: "plain" (default) or
+	// "hex" (\u0026).
+	Ampersand string `yaml:"ampersand"`
+	// Poll says how the account is polled.
+	Poll Poll `yaml:"poll"`
+}
+
+// Poll says how an account is polled.
+type Poll struct {
+	// Every is the pause between polls, default 1m.
+	Every Duration `yaml:"every"`
+	// Overlap is how far a poll reaches back behind the last one, default 10m.
+	Overlap Duration `yaml:"overlap"`
+	// Backfill is how far back the first poll begins, default 90d.
+	Backfill Duration `yaml:"backfill"`
+	// OrderField is the time that windows filter: UpdateTime (default),
+	// ChargeTime or OrderDatatime.
+	OrderField string `yaml:"order_field"`
+	// MaxSpan is the longest window the network accepts, default 24h.
+	MaxSpan Duration `yaml:"max_span"`
+	// PageSize is the number of orders in a page, default 200.
+	PageSize int `yaml:"page_size"`
+	// RequestsPerSecond bounds the rate, default 5.
+	RequestsPerSecond float64 `yaml:"requests_per_second"`
+	// Timeout of one request, default 30s.
+	Timeout Duration `yaml:"timeout"`
+	// MaxAttempts is how often a request is tried before the poll fails (and is
+	// repeated later), default 8.
+	MaxAttempts int `yaml:"max_attempts"`
+}
+
+// Archive is the Parquet archive.
+type Archive struct {
+	// URL is the folder, a path or file:///path. Default DATA_DIR/archive.
+	URL string `yaml:"url" env:"URL"`
+	// RollBytes is the size of a batch at which files are closed, default 128MiB.
+	RollBytes Bytes `yaml:"roll_bytes" env:"ROLL_BYTES"`
+	// RollEvery is the age of a batch at which files are closed, default 5m.
+	RollEvery Duration `yaml:"roll_every" env:"ROLL_EVERY"`
+}
+
+// Webhook is an endpoint that gets events by HTTP.
+type Webhook struct {
+	// Name of the endpoint; its cursor goes by it. Required.
+	Name string `yaml:"name"`
+	// URL of the endpoint, https. Required.
+	URL Secret `yaml:"url"`
+	// Secret signs deliveries, whsec_ and base64 of 24 to 64 bytes. Required.
+	Secret Secret `yaml:"secret"`
+	// Events are the event types to deliver, default all.
+	Events []string `yaml:"events"`
+	// Accounts and Programs to deliver, default all.
+	Accounts []string `yaml:"accounts"`
+	Programs []string `yaml:"programs"`
+	// AllowPrivate lets the endpoint be plain http on a private or loopback
+	// address.
+	AllowPrivate bool `yaml:"allow_private"`
+	// Timeout of one attempt, default 15s.
+	Timeout Duration `yaml:"timeout"`
+	// Headers are sent with every delivery.
+	Headers map[string]Secret `yaml:"headers"`
+	// Concurrency is the most deliveries at a time, default 16.
+	Concurrency int `yaml:"concurrency"`
+	// Retry lists the pauses before further attempts; default 5s, 5m, 30m, 2h,
+	// 5h, 10h, 14h, 20h, 24h.
+	Retry []Duration `yaml:"retry"`
+}
+
+// Commission is where the commission sums are kept.
+type Commission struct {
+	// DSN is a file for SQLite; default DATA_DIR/commission.db.
+	DSN Secret `yaml:"dsn" env:"DSN"`
+}
+
+// HTTP is the status service.
+type HTTP struct {
+	// Listen is host:port; empty (default) switches the service off.
+	Listen string `yaml:"listen" env:"LISTEN"`
+	// Token is asked for as a bearer token, except by /healthz and /readyz.
+	// Required when Listen is no loopback address.
+	Token Secret `yaml:"token" env:"TOKEN"`
+}
+
+// defaults returns the configuration of an empty file.
+func defaults() Config {
+	return Config{DataDir: "./data", NATS: NATS{Listen: "127.0.0.1:0", Replicas: 1}}
+}
+
+// complete fills in the defaults that depend on other fields.
+func (c *Config) complete() {
+	for i := range c.Accounts {
+		a := &c.Accounts[i]
+		orDefault(&a.TimeZone, "Asia/Shanghai")
+		orDefault(&a.Ampersand, "plain")
+		orDefault(&a.Poll.MaxAttempts, 8)
+	}
+	orDefault(&c.Archive.URL, c.path("archive"))
+	orDefault(&c.Archive.RollBytes, 128<<20)
+	orDefault(&c.Archive.RollEvery, Duration(5*time.Minute))
+	orDefault(&c.Commission.DSN, Secret(c.path("commission.db")))
+}
+
+func orDefault[T comparable](v *T, def T) {
+	var zero T
+	if *v == zero {
+		*v = def
+	}
+}

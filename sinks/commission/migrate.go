@@ -1,0 +1,92 @@
+package commission
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"fmt"
+	"io/fs"
+
+	"github.com/pressly/goose/v3"
+)
+
+//go:embed migrations/*.sql
+var migrationFiles embed.FS
+
+// migrationTable records which migrations a database has had. It has the
+// package's name in it because the database may be shared.
+const migrationTable = "commission_migrations"
+
+// migrate brings the tables to the version of this program, or leaves a newer
+// one alone and says so. Processes that start together may all call it.
+func migrate(ctx context.Context, db *sql.DB, where string) error {
+	p, err := newProvider(db)
+	if err != nil {
+		return err
+	}
+	have, want, err := p.GetVersions(ctx)
+	if err != nil {
+		return err
+	}
+	if have > want {
+		return schemaError(where, have, want)
+	}
+	if _, err = p.Up(ctx); err == nil {
+		return nil
+	}
+	// Somebody else may have done it at the same time.
+	if have, want, again := p.GetVersions(ctx); again == nil && have == want {
+		return nil
+	}
+	return err
+}
+
+func newProvider(db *sql.DB) (*goose.Provider, error) {
+	dir, err := fs.Sub(migrationFiles, "migrations")
+	if err != nil {
+		return nil, err
+	}
+	return goose.NewProvider(goose.DialectSQLite3, db, dir,
+		goose.WithTableName(migrationTable), goose.WithDisableGlobalRegistry(true))
+}
+
+// checkSchema is migrate for one who may only read.
+func checkSchema(ctx context.Context, db *sql.DB, where string) error {
+	p, err := newProvider(db)
+	if err != nil {
+		return err
+	}
+	sources := p.ListSources()
+	want := sources[len(sources)-1].Version
+	var tables int
+	const countTable = "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = '" + migrationTable + "'"
+	if err := db.QueryRowContext(ctx, countTable).Scan(&tables); err != nil {
+		return err
+	}
+	var have int64
+	if tables > 0 {
+		const version = "SELECT COALESCE(MAX(version_id), 0) FROM " + migrationTable + " WHERE is_applied"
+		if err := db.QueryRowContext(ctx, version).Scan(&have); err != nil {
+			return err
+		}
+	}
+	if have != want {
+		return schemaError(where, have, want)
+	}
+	return nil
+}
+
+func schemaError(where string, have, want int64) error {
+	e := &StoreError{Op: "open", Where: where}
+	switch {
+	case have == 0:
+		e.Cause, e.Hint = ErrNotBooks, "they are made by orderwire run; start that first, or check the path"
+	case have > want:
+		e.Cause = fmt.Errorf("%w: they have version %d, this program knows %d", ErrSchema, have, want)
+		e.Hint = "use the newer orderwire, or give this one a file of its own, which it fills from the log"
+	default:
+		e.Cause = fmt.Errorf("%w: they have version %d, this program needs %d", ErrSchema, have, want)
+		e.Hint = "start orderwire run of this version once, which brings them up to date"
+	}
+	return e
+}

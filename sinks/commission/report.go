@@ -1,0 +1,167 @@
+package commission
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/orderwire/orderwire/schema"
+)
+
+// Filter chooses the orders of a report. An empty field chooses all.
+type Filter struct {
+	Account   string
+	ProgramID string
+	WebsiteID string
+	SubID     string
+	Currency  string
+	// Status is a value of specification 3.1 ("-1", "0", "1", "2"), its name
+	// ("Pending"), or a text that the network sent instead.
+	Status string
+	// From and To are days, YYYY-MM-DD, both included. With either of them,
+	// orders without a readable day are left out.
+	From, To string
+}
+
+// Sum is one row of a report: the orders that agree in all of its texts.
+type Sum struct {
+	Account   string `json:"account"`
+	ProgramID string `json:"program_id"`
+	WebsiteID string `json:"website_id"`
+	SubID     string `json:"sub_id"`
+	Currency  string `json:"currency"`
+	// Status is the value of specification 3.1, or the network's own text.
+	Status string `json:"status"`
+	// StatusName is the name of the specification, "Unknown" for other texts.
+	StatusName string `json:"status_name"`
+	// Day is the day of placement in the account's zone, YYYY-MM-DD, "" when
+	// the network sent none that can be read.
+	Day string `json:"day"`
+	// Orders is the number of orders.
+	Orders int64 `json:"orders"`
+	// OrderAmount and Commission are in Currency, with two decimals. They may
+	// exceed the decimal(10,2) of a single order.
+	OrderAmount schema.Money `json:"order_amount"`
+	Commission  schema.Money `json:"commission"`
+}
+
+// Total is the sum over all orders of one status and currency.
+type Total struct {
+	Currency    string       `json:"currency"`
+	Status      string       `json:"status"`      // as in [Sum]
+	StatusName  string       `json:"status_name"` // as in [Sum]
+	Orders      int64        `json:"orders"`
+	OrderAmount schema.Money `json:"order_amount"` // as in [Sum]
+	Commission  schema.Money `json:"commission"`   // as in [Sum]
+}
+
+const (
+	reportColumns = "account, program_id, day, website_id, sub_id, currency, status"
+	sumColumns    = ", COUNT(*), SUM(order_amount), SUM(commission) FROM commission_orders"
+	selectTotals  = "SELECT currency, status" + sumColumns + " GROUP BY currency, status ORDER BY currency, status"
+)
+
+// Report returns the sums of the orders that f chooses, one for each account,
+// program, day, website, sub id, currency and status, sorted by these in this
+// order, byte by byte. The error is a [*FilterError] or a [*StoreError].
+func (r *Reader) Report(ctx context.Context, f Filter) ([]Sum, error) {
+	where, args, err := f.where()
+	if err != nil {
+		return nil, err
+	}
+	query := "SELECT " + reportColumns + sumColumns + where + " GROUP BY " + reportColumns + " ORDER BY " + reportColumns
+	sums, err := collect(ctx, r.db, scanSum, query, args...)
+	return sums, storeError("report", r.where, err)
+}
+
+// Totals returns the sums by currency and status, sorted by these. The error is
+// a [*StoreError].
+func (r *Reader) Totals(ctx context.Context) ([]Total, error) {
+	totals, err := collect(ctx, r.db, scanTotal, selectTotals)
+	return totals, storeError("totals", r.where, err)
+}
+
+// where returns the condition, with its leading WHERE, and its arguments.
+func (f *Filter) where() (string, []any, error) {
+	if err := errors.Join(checkDay("from", f.From), checkDay("to", f.To)); err != nil {
+		return "", nil, err
+	}
+	var conditions []string
+	var args []any
+	for _, c := range []struct{ condition, value string }{
+		{"account = ?", f.Account}, {"program_id = ?", f.ProgramID}, {"website_id = ?", f.WebsiteID},
+		{"sub_id = ?", f.SubID}, {"currency = ?", f.Currency}, {"status = ?", statusValue(f.Status)},
+		{"day >= ?", f.From}, {"day <> '' AND day <= ?", f.To},
+	} {
+		if c.value != "" {
+			conditions, args = append(conditions, c.condition), append(args, c.value)
+		}
+	}
+	if conditions == nil {
+		return "", nil, nil
+	}
+	return " WHERE " + strings.Join(conditions, " AND "), args, nil
+}
+
+func checkDay(field, s string) error {
+	if s == "" {
+		return nil
+	}
+	if _, err := time.Parse(time.DateOnly, s); err != nil {
+		return &FilterError{Field: field, Problem: "is no day; write it as YYYY-MM-DD, 2026-03-01 for instance"}
+	}
+	return nil
+}
+
+// statusValue turns a status or its name into what the books hold.
+func statusValue(s string) string {
+	if status, err := schema.ParseSettlementStatus(s); err == nil {
+		return status.Value()
+	}
+	return s
+}
+
+func statusName(value string) string {
+	if status, err := schema.ParseSettlementStatus(value); err == nil {
+		return status.String()
+	}
+	return "Unknown"
+}
+
+func scanSum(rows *sql.Rows) (Sum, error) {
+	var s Sum
+	var amount, commission int64
+	err := rows.Scan(&s.Account, &s.ProgramID, &s.Day, &s.WebsiteID, &s.SubID, &s.Currency, &s.Status, &s.Orders, &amount, &commission)
+	s.StatusName = statusName(s.Status)
+	s.OrderAmount, s.Commission = schema.MoneyFromCents(amount), schema.MoneyFromCents(commission)
+	return s, err
+}
+
+func scanTotal(rows *sql.Rows) (Total, error) {
+	var t Total
+	var amount, commission int64
+	err := rows.Scan(&t.Currency, &t.Status, &t.Orders, &amount, &commission)
+	t.StatusName = statusName(t.Status)
+	t.OrderAmount, t.Commission = schema.MoneyFromCents(amount), schema.MoneyFromCents(commission)
+	return t, err
+}
+
+// collect returns all rows of a query, never nil, so that no rows are [] in JSON.
+func collect[T any](ctx context.Context, db *sql.DB, scan func(*sql.Rows) (T, error), query string, args ...any) ([]T, error) {
+	rows, err := db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	all := []T{}
+	for rows.Next() {
+		row, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, row)
+	}
+	return all, rows.Err()
+}

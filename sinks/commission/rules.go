@@ -1,0 +1,120 @@
+package commission
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/orderwire/orderwire/schema"
+)
+
+// state is a row of commission_orders: an order after one event.
+type state struct {
+	key        schema.OrderKey
+	version    uint64
+	sequence   uint64
+	observedAt time.Time
+	vanished   int64 // 1 when the network no longer knows the order, else 0
+
+	programName, websiteID, linkID, subID string
+	day, chargeDay                        string
+
+	counted   counted
+	estimated money
+	confirmed money
+}
+
+// money is an amount and the commission on it, in hundredths of a currency.
+type money struct {
+	currency   string
+	amount     int64
+	commission int64
+}
+
+// counted is what an order adds to the sums, and under which status.
+type counted struct {
+	status string // value of specification 3.1, or the network's own text
+	money
+}
+
+// newState reads an order's state from an event. The error is an [*EntryError].
+func newState(e *schema.Entry) (state, error) {
+	d := &e.Event.Data
+	o := &d.Order
+	estimated, confirmed, err := amounts(o)
+	if err != nil {
+		return state{}, &EntryError{Sequence: e.Sequence, EventID: e.Event.ID, Cause: err}
+	}
+	s := state{
+		key: e.Event.Key(), version: d.Version, sequence: e.Sequence, observedAt: d.ObservedAt,
+		programName: o.ProgramName.String(), websiteID: o.WebsiteID.String(), linkID: o.LinkID.String(), subID: o.SubID.String(),
+		day: day(o.OrderTime), chargeDay: day(o.ChargeTime),
+		counted: count(o, estimated, confirmed), estimated: estimated, confirmed: confirmed,
+	}
+	if e.Event.Type == schema.OrderVanished {
+		s.vanished = 1
+	}
+	return s, nil
+}
+
+// count applies the rules of the package.
+func count(o *schema.Order, estimated, confirmed money) counted {
+	status, err := o.Settlement()
+	if err != nil {
+		return counted{o.Status.String(), estimated.without()}
+	}
+	switch status {
+	case schema.Pending:
+		return counted{status.Value(), estimated}
+	case schema.Confirmed, schema.Approved:
+		if confirmed.currency == "" {
+			confirmed.currency = estimated.currency
+		}
+		return counted{status.Value(), confirmed}
+	default: // Invalid
+		return counted{status.Value(), estimated.without()}
+	}
+}
+
+// without returns the amount with no commission on it.
+func (m money) without() money {
+	m.commission = 0
+	return m
+}
+
+// amounts returns what the network estimates and what it has confirmed. The
+// error names the field and wraps [schema.ErrAmountRange].
+func amounts(o *schema.Order) (estimated, confirmed money, err error) {
+	estimated.currency, confirmed.currency = o.Currency.String(), o.ChargeCurrency.String()
+	for _, f := range []struct {
+		name string
+		from schema.Money
+		to   *int64
+	}{
+		{"OrdersPrice", o.OrdersPrice, &estimated.amount},
+		{"SiterCommission", o.SiterCommission, &estimated.commission},
+		{"ConfirmPrice", o.ConfirmPrice, &confirmed.amount},
+		{"ConfirmSiterCommission", o.ConfirmSiterCommission, &confirmed.commission},
+	} {
+		if *f.to, err = f.from.Cents(); err != nil {
+			return money{}, money{}, fmt.Errorf("%s: %w", f.name, schema.ErrAmountRange)
+		}
+	}
+	return estimated, confirmed, nil
+}
+
+// day returns the date of a time field as the network wrote it, "" when there
+// is none. What follows the date does not matter.
+func day(t schema.Text) string {
+	s := strings.TrimSpace(t.String())
+	if len(s) > len(time.DateOnly) {
+		if sep := s[len(time.DateOnly)]; sep != ' ' && sep != 'T' {
+			return ""
+		}
+		s = s[:len(time.DateOnly)]
+	}
+	if _, err := time.Parse(time.DateOnly, s); err != nil {
+		return ""
+	}
+	return s
+}

@@ -1,0 +1,103 @@
+package commission
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// The connections of SQLite. Every commit is on disk when it returns
+// (synchronous FULL), since the runner relies on the position. A write
+// transaction takes its lock at its beginning, where it can wait for it. The
+// write-ahead log grows to 32 MiB before it is copied back (8192 pages of
+// 4 KiB), which spares rows that change often from being written each time.
+const (
+	writerParams = "_txlock=immediate&_journal_mode=WAL&_synchronous=FULL&" +
+		"_pragma=cache_size(-16384)&_pragma=wal_autocheckpoint(8192)&_pragma=journal_size_limit(67108864)&"
+	readerParams = "mode=ro&_query_only=1&"
+	commonParams = "_busy_timeout=5000&_dqs=0&_error_rc=1"
+
+	readerConnections = 4
+)
+
+// filePath returns the path of the database that dsn names: a path itself, or
+// a "file:" URL. The error is a [*StoreError] that wraps [ErrDSN].
+func filePath(dsn string) (string, error) {
+	scheme, _, hasScheme := strings.Cut(dsn, "://")
+	switch {
+	case dsn == "" || strings.Contains(dsn, ":memory:"):
+		return "", dsnError("empty", "needs a file; write a path, ./data/commission.db for instance")
+	case strings.HasPrefix(dsn, "file:"):
+		return fileURLPath(dsn)
+	case scheme == "postgres" || scheme == "postgresql":
+		return "", dsnError(scheme+"://…", "PostgreSQL is not yet supported by this version; write a path, for SQLite")
+	case hasScheme:
+		return "", dsnError(scheme+"://…", "unknown kind of database; write a path, for SQLite")
+	default:
+		return filepath.Clean(dsn), nil
+	}
+}
+
+func fileURLPath(dsn string) (string, error) {
+	u, err := url.Parse(dsn)
+	if err != nil || u.Host != "" && u.Host != "localhost" {
+		return "", dsnError("file:…", "is no URL of a file on this machine; write file:///absolute/path or file:relative/path")
+	}
+	if u.RawQuery != "" || u.Fragment != "" {
+		return "", dsnError("file:…", "takes no parameters; leave out what follows the path, Orderwire sets them itself")
+	}
+	path, err := url.PathUnescape(u.Opaque)
+	if u.Opaque == "" {
+		path = u.Path
+	}
+	if err != nil || path == "" {
+		return "", dsnError("file:…", "has no path; write file:///absolute/path or file:relative/path")
+	}
+	return filepath.Clean(path), nil
+}
+
+func dsnError(where, problem string) error {
+	return &StoreError{Op: "open", Where: where, Cause: fmt.Errorf("%w: %s", ErrDSN, problem)}
+}
+
+// openWriter opens the file, which is created with its folder if need be. One
+// connection, because SQLite has one writer.
+func openWriter(path string) (*sql.DB, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+		return nil, &StoreError{Op: "open", Where: path, Hint: "create the folder, or choose another", Cause: err}
+	}
+	db, err := sql.Open("sqlite", sqliteURL(path, writerParams))
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	return db, nil
+}
+
+// openReader opens the file, which must exist, for reading only.
+func openReader(path string) (*sql.DB, error) {
+	if _, err := os.Stat(path); err != nil {
+		hint := "check the path and its rights"
+		if errors.Is(err, fs.ErrNotExist) {
+			hint = "they are made by orderwire run; start that first, or check the path"
+		}
+		return nil, &StoreError{Op: "open", Where: path, Hint: hint, Cause: err}
+	}
+	db, err := sql.Open("sqlite", sqliteURL(path, readerParams))
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(readerConnections)
+	db.SetMaxIdleConns(readerConnections)
+	return db, nil
+}
+
+func sqliteURL(path, params string) string {
+	escaped := (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath()
+	return "file:" + escaped + "?" + params + commonParams
+}

@@ -1,0 +1,160 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/orderwire/orderwire/schema"
+)
+
+const (
+	// excerptBytes is how much of a refused delivery's answer is kept.
+	excerptBytes = 1 << 10
+	// answerTime is how long an answer is read after its head has come. The
+	// head is the verdict; the rest is read only to save the connection.
+	answerTime = time.Second
+)
+
+// Endpoint is one receiver. Its methods may be called from several goroutines.
+type Endpoint struct {
+	name       string
+	url        *url.URL
+	origin     string
+	header     http.Header
+	signer     signer
+	filter     filter
+	transport  *http.Transport
+	timeout    time.Duration
+	maxAnswer  int64
+	answerTime time.Duration
+	now        func() time.Time
+	log        *slog.Logger
+
+	delivered, failed, filtered atomic.Uint64
+}
+
+// New returns the endpoint that cfg describes. It connects to nothing. The
+// error joins one [*ConfigError] for each mistake.
+func New(cfg Config) (*Endpoint, error) {
+	c, err := cfg.check()
+	if err != nil {
+		return nil, err
+	}
+	log := cfg.Logger
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	return &Endpoint{
+		name: cfg.Name, url: c.url, origin: origin(cfg.URL), header: fixedHeaders(cfg.Headers), signer: c.signer,
+		filter: newFilter(&cfg), transport: newTransport(c.guard, cfg.RootCAs), timeout: cfg.timeout(),
+		maxAnswer: cfg.maxAnswer(), answerTime: answerTime, now: time.Now, log: log.With("endpoint", cfg.Name),
+	}, nil
+}
+
+// Name returns the name of the configuration.
+func (e *Endpoint) Name() string { return e.name }
+
+// String returns the name and the scheme and host of the URL.
+func (e *Endpoint) String() string { return fmt.Sprintf("%q (%s)", e.name, e.origin) }
+
+// Wants reports whether the filters of the endpoint let the event through.
+func (e *Endpoint) Wants(ev *schema.Event) bool { return e.filter.match(ev) }
+
+// Deliver makes one attempt to hand the event of entry to the receiver, whose
+// Raw must be the stored event. An event that the endpoint does not want is
+// counted and is no error. The error is a [*DeliveryError].
+func (e *Endpoint) Deliver(ctx context.Context, entry schema.Entry) error {
+	if !e.Wants(&entry.Event) {
+		e.filtered.Add(1)
+		return nil
+	}
+	start := e.now()
+	status, err := e.attempt(ctx, entry, start)
+	switch {
+	case err == nil:
+		e.delivered.Add(1)
+	case ctx.Err() == nil: // an end that the caller made is no failure of the receiver
+		e.failed.Add(1)
+	}
+	e.log.DebugContext(ctx, "webhook attempt", "event", entry.Event.ID, "sequence", entry.Sequence,
+		"status", status, "delivered", err == nil, "duration", e.now().Sub(start))
+	return err
+}
+
+// attempt posts the event and returns the status of the answer, 0 for none.
+func (e *Endpoint) attempt(ctx context.Context, entry schema.Entry, now time.Time) (int, error) {
+	id := entry.Event.ID
+	body, err := Body(entry)
+	if err != nil {
+		return 0, e.failure(id, err)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	deadline := time.AfterFunc(e.timeout, func() { cancel(context.DeadlineExceeded) })
+	defer deadline.Stop()
+	req, err := e.request(ctx, id, now, body)
+	if err != nil {
+		return 0, e.failure(id, err)
+	}
+	resp, err := e.transport.RoundTrip(req)
+	if err != nil {
+		return 0, e.failure(id, safeCause(ctx, err))
+	}
+	defer resp.Body.Close()
+	deadline.Reset(e.answerTime) // for the rest of the answer, which decides nothing
+	excerpt := readAnswer(resp.Body, e.maxAnswer)
+	if resp.StatusCode/100 == 2 {
+		return resp.StatusCode, nil
+	}
+	return resp.StatusCode, e.refusal(id, resp, excerpt)
+}
+
+func (e *Endpoint) request(ctx context.Context, id string, now time.Time, body []byte) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "", bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	timestamp := strconv.FormatInt(now.Unix(), 10)
+	req.URL, req.Host = e.url, e.url.Host
+	req.Header = e.header.Clone()
+	req.Header.Set(HeaderID, id)
+	req.Header.Set(HeaderTimestamp, timestamp)
+	req.Header.Set(HeaderSignature, e.signer.sign(id, timestamp, body))
+	return req, nil
+}
+
+// readAnswer returns the beginning of an answer and reads the rest up to the
+// bound; a connection whose answer was read to its end is used again. Errors do
+// not matter here: the status has already been received.
+func readAnswer(body io.Reader, bound int64) []byte {
+	limited := io.LimitReader(body, bound+1) // one more, to meet the end of an answer of just that size
+	excerpt, err := io.ReadAll(io.LimitReader(limited, excerptBytes))
+	if err == nil {
+		_, _ = io.Copy(io.Discard, limited)
+	}
+	return excerpt
+}
+
+// Stats counts what an endpoint has done since it was made.
+type Stats struct {
+	Delivered uint64 // attempts that the receiver acknowledged
+	Failed    uint64 // attempts that failed, without those that the caller ended
+	Filtered  uint64 // events that the endpoint did not want
+}
+
+// Stats returns the present counts, each read atomically.
+func (e *Endpoint) Stats() Stats {
+	return Stats{Delivered: e.delivered.Load(), Failed: e.failed.Load(), Filtered: e.filtered.Load()}
+}
+
+// Close closes the connections that no attempt is using. The endpoint stays
+// usable.
+func (e *Endpoint) Close() { e.transport.CloseIdleConnections() }

@@ -1,0 +1,29 @@
+package webhook
+
+import "github.com/orderwire/orderwire/schema"
+
+// filter lets an event through when each of its sets is empty or holds the
+// event's value.
+type filter struct {
+	events   map[schema.EventType]bool
+	accounts map[string]bool
+	programs map[string]bool
+}
+
+func newFilter(c *Config) filter {
+	return filter{events: set(c.Events), accounts: set(c.Accounts), programs: set(c.Programs)}
+}
+
+func (f *filter) match(e *schema.Event) bool {
+	return allows(f.events, e.Type) && allows(f.accounts, e.Data.Account) && allows(f.programs, e.Data.Order.ProgramID.String())
+}
+
+func set[T comparable](values []T) map[T]bool {
+	m := make(map[T]bool, len(values))
+	for _, v := range values {
+		m[v] = true
+	}
+	return m
+}
+
+func allows[T comparable](m map[T]bool, v T) bool { return len(m) == 0 || m[v] }

@@ -256,6 +256,18 @@ func TestParameterTypes(t *testing.T) {
 	}
 }
 
+// fieldNames returns the JSON names of a struct's fields.
+func fieldNames[T any]() []string {
+	var names []string
+	typ := reflect.TypeFor[T]()
+	for i := range typ.NumField() {
+		if name, _, _ := strings.Cut(typ.Field(i).Tag.Get("json"), ","); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 func second(_ time.Time, err error) error { return err }
 
 func TestParseTime(t *testing.T) {

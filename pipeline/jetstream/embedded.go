@@ -78,16 +78,20 @@ func StartEmbedded(ctx context.Context, cfg EmbeddedConfig) (*Embedded, error) {
 }
 
 func acquire(ctx context.Context, lock *flock.Flock, wait time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, max(wait, time.Millisecond))
-	defer cancel()
-	ok, err := lock.TryLockContext(ctx, 100*time.Millisecond)
-	if ok {
+	ok, err := lock.TryLock()
+	if !ok && err == nil && wait > 0 {
+		waiting, cancel := context.WithTimeout(ctx, wait)
+		defer cancel()
+		ok, err = lock.TryLockContext(waiting, 100*time.Millisecond)
+	}
+	switch {
+	case ok:
 		return nil
-	}
-	if errors.Is(err, context.DeadlineExceeded) || err == nil {
+	case err == nil || errors.Is(err, context.DeadlineExceeded):
 		return ErrDirInUse
+	default:
+		return fmt.Errorf("lock data directory: %w", err)
 	}
-	return fmt.Errorf("lock data directory: %w", err)
 }
 
 func (e *Embedded) start(ctx context.Context, cfg EmbeddedConfig) error {
@@ -162,6 +166,9 @@ func (c EmbeddedConfig) options(password string) (*server.Options, error) {
 
 // URL returns the address for clients, password included.
 func (e *Embedded) URL() string { return e.url }
+
+// Address returns the address for people, without the password.
+func (e *Embedded) Address() string { return "nats://" + e.server.Addr().String() }
 
 // Close stops the server, with everything on disk, and releases the directory.
 func (e *Embedded) Close() error {

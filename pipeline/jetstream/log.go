@@ -146,6 +146,9 @@ func (l *Log) Last(ctx context.Context) (uint64, error) {
 	return info.State.LastSeq, nil
 }
 
+// Server returns the address of the server of the connection, without secrets.
+func (l *Log) Server() string { return l.nc.ConnectedUrlRedacted() }
+
 // Close ends the connection after what was sent has left.
 func (l *Log) Close() error {
 	if l.nc.IsClosed() {
@@ -157,4 +160,14 @@ func (l *Log) Close() error {
 		return nil // nothing was pending that somebody waits for: publishing is synchronous
 	}
 	return err
+}
+
+// Consumer returns what the server knows of a durable consumer: how far it
+// got, and how much is waiting.
+func (l *Log) Consumer(ctx context.Context, durable string) (*jetstream.ConsumerInfo, error) {
+	c, err := l.stream.Consumer(ctx, durable)
+	if err != nil {
+		return nil, fmt.Errorf("consumer %s: %w", durable, err)
+	}
+	return c.Info(ctx)
 }

@@ -242,7 +242,8 @@ func (r *reading) hand(ctx context.Context, m jetstream.Msg) {
 }
 
 // settle passes the reader's verdict on to the server, and tells it meanwhile
-// that work goes on.
+// that work goes on. What is unsettled when the subscription ends is given back
+// at once, for whoever reads next.
 func (r *reading) settle(ctx context.Context, msg *message.Message, m jetstream.Msg) {
 	progress := time.NewTicker(r.sub.cfg.AckWait / 3)
 	defer progress.Stop()
@@ -258,7 +259,7 @@ func (r *reading) settle(ctx context.Context, msg *message.Message, m jetstream.
 				continue
 			}
 		case <-ctx.Done():
-			return
+			err = m.Nak()
 		}
 		if err != nil {
 			r.sub.log.cfg.Logger.Warn("acknowledgement did not leave, the message will come again", "error", err)

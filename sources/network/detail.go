@@ -1,0 +1,32 @@
+package network
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+)
+
+const detailQuery = `SELECT ` + orderColumns + ` FROM orders
+	WHERE program_id = ? AND order_sn = ? AND publisher_id = ?`
+
+// orderDetail answers orders.detail.get: the order resource with its lines.
+func (s *Service) orderDetail(ctx context.Context, by caller, f *form) ([]byte, error) {
+	program, sn := f.required("ProgramId"), f.required("OrderSn")
+	if f.err != nil {
+		return nil, f.err
+	}
+	st, err := s.store.statement(ctx, detailQuery)
+	if err != nil {
+		return nil, err
+	}
+	o, err := scanOrder(st.QueryRowContext(ctx, program, sn, by.publisher).Scan)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil, refuse(StatusNotFound, "the publisher has no such order")
+	case err != nil:
+		return nil, fmt.Errorf("read an order: %w", err)
+	}
+	w := recordWriter{zone: s.config.TimeZone, details: true}
+	return w.append(make([]byte, 0, recordSize), &o), nil
+}

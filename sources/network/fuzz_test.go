@@ -1,0 +1,54 @@
+package network_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/orderwire/orderwire/sources/network"
+	"github.com/orderwire/orderwire/sources/openapi"
+)
+
+// FuzzCall signs whatever can be signed and posts it: the service answers with
+// a documented Status, and never with a failure of its own.
+func FuzzCall(f *testing.F) {
+	fix := open(f, nil)
+	fix.simulator(network.SimulatorConfig{Seed: 1}, 20)
+	for _, v := range vectors(f) {
+		f.Add([]byte(v.Body), uint8(len(v.Name)))
+	}
+	for i, body := range []string{
+		`{"Stime":1794412800,"Etime":1794412800,"Page":"2","PageSize":3,"Timestamp":1794412800}`,
+		`{"ProgramId":1042,"OrderSn":"SN0000000001","Timestamp":"1794412800"}`,
+		`{"Url":"https://e.com","WebsiteId":1026,"Timestamp":1794412800,"AppKey":"2312521"}`,
+		`{"Stime":"9999999999999999","Etime":-1,"OrderField":"ChargeTime","Status":"-1","Timestamp":1794412800}`,
+		`{}`, `[]`, `{"Timestamp":null,"a":{"b":[1,2,{"c":"\u0000"}]}}`,
+	} {
+		f.Add([]byte(body), uint8(i))
+	}
+	known := map[network.Status]bool{}
+	for _, s := range network.Statuses() {
+		known[s.Status] = s.HTTP == http.StatusOK && s.Status < network.StatusInternal
+	}
+	services := []string{ordersQuery, ordersDetail, linksPost}
+	f.Fuzz(func(t *testing.T, body []byte, which uint8) {
+		path := "/" + appKey + "/" + services[int(which)%len(services)]
+		if canonical, err := openapi.Canonical(body, openapi.PlainAmpersand); err == nil {
+			if body, err = signBody(appKey, appSecret, path[len(appKey)+2:], canonical); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r := httptest.NewRequest(http.MethodPost, path, bytes.NewReader(body))
+		w := httptest.NewRecorder()
+		fix.svc.Handler().ServeHTTP(w, r)
+		var a answer
+		if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil {
+			t.Fatal(err)
+		}
+		if w.Code != http.StatusOK || !known[a.Status] {
+			t.Errorf("HTTP %d, Status %d: %s", w.Code, a.Status, a.Message)
+		}
+	})
+}

@@ -1,0 +1,133 @@
+package network
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// maxBody bounds the body of a request, in bytes.
+const maxBody = 1 << 20
+
+// retryAfter is what an overloaded service asks for, in seconds.
+const retryAfter = "1"
+
+// serve answers one request, or refuses it when too many are under way.
+func (s *Service) serve(w http.ResponseWriter, r *http.Request) {
+	select {
+	case s.places <- struct{}{}:
+		defer func() { <-s.places }()
+	default:
+		s.writeRefusal(w, refuse(StatusOverload, "too many requests at once, try again later"))
+		return
+	}
+	key, service, ok := splitPath(r.URL.Path, s.config.basePath())
+	switch {
+	case !ok:
+		s.writeRefusal(w, refuse(StatusNoRoute, "nothing has this path, want {APP_KEY}/{SERVICE}"))
+	case r.Method == http.MethodPost:
+		s.call(w, r, key, service)
+	case key == linkFolder && (r.Method == http.MethodGet || r.Method == http.MethodHead):
+		s.followLink(w, r, service)
+	default:
+		w.Header().Set("Allow", http.MethodPost)
+		s.writeRefusal(w, refuse(StatusMethod, "want the method POST"))
+	}
+}
+
+// splitPath takes "{base}/{KEY}/{SERVICE}" apart. Nothing is cleaned up: a
+// path with an empty segment is no such path.
+func splitPath(path, base string) (key, service string, ok bool) {
+	path, ok = strings.CutPrefix(path, base+"/")
+	if !ok {
+		return "", "", false
+	}
+	key, service, ok = strings.Cut(path, "/")
+	return key, service, ok && key != "" && service != "" && !strings.Contains(service, "/")
+}
+
+// call answers a call of the API.
+func (s *Service) call(w http.ResponseWriter, r *http.Request, key, service string) {
+	body, err := readBody(w, r)
+	if err != nil {
+		s.writeRefusal(w, err)
+		return
+	}
+	data, err := s.answer(r.Context(), request{key: key, service: service, body: body, origin: s.origin(r)})
+	if err != nil {
+		s.writeRefusal(w, err)
+		return
+	}
+	answer := make([]byte, 0, len(data)+64)
+	answer = append(answer, `{"Status":0,"Message":"success","Data":`...)
+	s.write(w, http.StatusOK, append(append(answer, data...), '}'))
+}
+
+func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
+		return nil, refuse(StatusBody, "Content-Encoding: want none")
+	}
+	if declared := r.Header.Get("Content-Type"); declared != "" {
+		if media, _, _ := mime.ParseMediaType(declared); media != "application/json" { // "" when there is none
+			return nil, refuse(StatusBody, "Content-Type: want application/json")
+		}
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return nil, refuse(StatusTooLarge, "body: want at most %d bytes", maxBody)
+	case err != nil:
+		return nil, refuse(StatusBody, "body: cut short")
+	default:
+		return body, nil
+	}
+}
+
+// origin is the beginning of the links that are handed out to the request.
+func (s *Service) origin(r *http.Request) string {
+	switch {
+	case s.config.BaseURL != "":
+		return s.config.BaseURL
+	case r.TLS != nil:
+		return "https://" + r.Host
+	default:
+		return "http://" + r.Host
+	}
+}
+
+// writeRefusal answers with the envelope of a failure and logs what is the
+// service's own fault.
+func (s *Service) writeRefusal(w http.ResponseWriter, err error) {
+	r := s.refusalOf(err)
+	if r.err != nil && !errors.Is(r.err, context.Canceled) {
+		s.config.Logger.Error("request failed", slog.Int("status", int(r.status)), slog.Any("error", r.err))
+	}
+	code := r.status.HTTP()
+	if code == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", retryAfter)
+	}
+	s.write(w, code, appendRefusal(nil, r.status, r.message))
+}
+
+func appendRefusal(b []byte, status Status, message string) []byte {
+	b = strconv.AppendInt(append(b, `{"Status":`...), int64(status), 10)
+	b, _ = jsontext.AppendQuote(append(b, `,"Message":`...), message) // the messages are ours, so UTF-8
+	return append(b, '}')
+}
+
+func (s *Service) write(w http.ResponseWriter, code int, answer []byte) {
+	h := w.Header()
+	h.Set("Content-Type", "application/json; charset=utf-8")
+	h.Set("Content-Length", strconv.Itoa(len(answer)))
+	h.Set("Cache-Control", "no-store")
+	w.WriteHeader(code)
+	w.Write(answer) //nolint:errcheck // the client is gone, nobody is left to be told
+}

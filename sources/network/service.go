@@ -1,0 +1,56 @@
+package network
+
+import (
+	"context"
+	"net/http"
+	"time"
+)
+
+// Service is the network's own service. It may be used from any number of
+// goroutines.
+type Service struct {
+	config     Config
+	store      *store
+	operations map[string]operation // by service name
+	places     chan struct{}        // one for each request under way
+}
+
+// Open opens the database and brings its tables up to date. The error wraps a
+// [*ConfigError] when the configuration is wrong. Close the service after use.
+func Open(ctx context.Context, config Config) (*Service, error) {
+	config = config.complete()
+	if err := config.check(); err != nil {
+		return nil, err
+	}
+	s := &Service{config: config, places: make(chan struct{}, config.MaxConcurrent)}
+	var err error
+	if s.store, err = openStore(ctx, config.DB, s.unix); err != nil {
+		return nil, err
+	}
+	s.operations = map[string]operation{
+		config.ServicePrefix + ".service.links.post":             s.postLink,
+		config.ServicePrefix + ".open-service.orders.query.get":  s.queryOrders,
+		config.ServicePrefix + ".open-service.orders.detail.get": s.orderDetail,
+	}
+	return s, nil
+}
+
+// Close closes the database. Requests that are still under way fail; shut the
+// HTTP server down before.
+func (s *Service) Close() error { return s.store.close() }
+
+// Handler answers the API: POST {KEY}/{SERVICE}, and GET c/{LinkId} for the
+// links that links.post hands out. The context of a request bounds its work;
+// the server that runs the handler should bound how long a request may take to
+// arrive, because a slow one keeps its place (see [Config.MaxConcurrent]).
+func (s *Service) Handler() http.Handler { return http.HandlerFunc(s.serve) }
+
+// unix is the service's clock in Unix seconds.
+func (s *Service) unix() int64 { return s.config.Now().Unix() }
+
+// clockDistance is how far t, in Unix seconds, is from the service's clock.
+func (s *Service) clockDistance(t int64) time.Duration {
+	d := s.unix() - t
+	const most = int64(1<<63-1) / int64(time.Second)
+	return time.Duration(min(max(d, -d), most)) * time.Second
+}

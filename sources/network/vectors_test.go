@@ -1,0 +1,75 @@
+package network_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/orderwire/orderwire/sources/network"
+)
+
+// The signatures that PHP computed are accepted as posted bodies, in both forms
+// of the ampersand, and refused when the secret is another one.
+func TestSignVectors(t *testing.T) {
+	f := start(t, nil)
+	for _, v := range vectors(t) {
+		t.Run(v.Name+"/"+v.Variant, func(t *testing.T) {
+			var body struct{ Timestamp json.Number }
+			if err := json.Unmarshal([]byte(strings.ReplaceAll(v.Body, `"Timestamp":"1692696195"`, `"Timestamp":1692696195`)), &body); err != nil {
+				t.Fatal(err)
+			}
+			sent, err := body.Timestamp.Int64()
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.clock.unix.Store(sent)
+			key, _, _ := strings.Cut(v.Path[1:], "/")
+			p := network.Publisher{AppKey: key, AppSecret: v.Secret, Websites: []string{website, "7"}}
+			f.publisher(p)
+			want := network.StatusSuccess
+			if strings.Contains(v.Name, "detail") {
+				want = network.StatusNotFound
+			}
+			if a := f.post(v.Path, []byte(v.Body)); a.HTTP != 200 || a.Status != want {
+				t.Errorf("HTTP %d, Status %d: %s; want Status %d", a.HTTP, a.Status, a.Message, want)
+			}
+			p.AppSecret += "x"
+			f.publisher(p)
+			if a := f.post(v.Path, []byte(v.Body)); a.Status != network.StatusSignature {
+				t.Errorf("with another secret: Status %d: %s", a.Status, a.Message)
+			}
+			f.clock.advance(time.Hour)
+			p.AppSecret = v.Secret
+			f.publisher(p)
+			if a := f.post(v.Path, []byte(v.Body)); a.Status != network.StatusTimestamp {
+				t.Errorf("an hour later: Status %d: %s", a.Status, a.Message)
+			}
+		})
+	}
+}
+
+type vector struct{ Name, Variant, Secret, Path, Body, Sign string }
+
+func vectors(tb testing.TB) []vector {
+	tb.Helper()
+	raw, err := os.ReadFile("../openapi/testdata/sign-vectors.jsonl")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var all []vector
+	for lines := bufio.NewScanner(bytes.NewReader(raw)); lines.Scan(); {
+		var v vector
+		if err := json.Unmarshal(lines.Bytes(), &v); err != nil {
+			tb.Fatal(err)
+		}
+		all = append(all, v)
+	}
+	if len(all) == 0 {
+		tb.Fatal("no vectors")
+	}
+	return all
+}

@@ -7,8 +7,9 @@ import (
 	"github.com/orderwire/orderwire/schema"
 )
 
-// ErrPoison marks a message that no retry can make readable.
-var ErrPoison = errors.New("unreadable event")
+// ErrPoison marks a message that no retry can make acceptable: it is
+// unreadable, or a sink can never take it.
+var ErrPoison = errors.New("unusable event")
 
 // StaleError is the log's refusal of a batch that was made from an outdated
 // picture: another writer has added events of at least one of its orders, or

@@ -31,6 +31,7 @@ type Runner struct {
 	position atomic.Uint64
 	written  atomic.Uint64
 	failed   atomic.Pointer[string]
+	poison   map[uint64]error // entries that the sink can never take; belongs to Run
 }
 
 // RunnerConfig says what to feed and how.
@@ -58,7 +59,7 @@ func NewRunner(cfg RunnerConfig) *Runner {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Runner{cfg: cfg, drain: newDrain()}
+	return &Runner{cfg: cfg, drain: newDrain(), poison: make(map[uint64]error)}
 }
 
 // Progress tells how far a sink is.
@@ -102,6 +103,9 @@ func (r *Runner) Run(ctx context.Context) error {
 		if r.position.Load() > before {
 			pause.Reset()
 		}
+		if r.setAside(err) {
+			continue
+		}
 		wait := pause.NextBackOff()
 		text := err.Error()
 		r.failed.Store(&text)
@@ -133,6 +137,21 @@ func (d *drain) ask(ctx context.Context, upTo uint64) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// setAside remembers an entry that the sink can never take, so that the next
+// session buries it. It returns false for any other error.
+func (r *Runner) setAside(err error) bool {
+	var poison interface {
+		error
+		PoisonSequence() uint64
+	}
+	if !errors.As(err, &poison) || r.poison[poison.PoisonSequence()] != nil {
+		return false
+	}
+	r.poison[poison.PoisonSequence()] = poison
+	r.cfg.Logger.Error("an event cannot be taken by the sink; it goes to the dead letters", "sink", r.cfg.Name, "error", err)
+	return true
 }
 
 // session follows the log from the sink's position until something fails.
@@ -241,6 +260,9 @@ func (s *session) take(ctx context.Context, msg *message.Message) error {
 func (s *session) add(ctx context.Context, msg *message.Message) error {
 	msg.Ack()
 	e, err := ReadEntry(msg)
+	if aside := s.poison[e.Sequence]; aside != nil && err == nil {
+		err = fmt.Errorf("%w: %w", ErrPoison, aside)
+	}
 	switch {
 	case errors.Is(err, ErrPoison):
 		s.last = max(s.last, e.Sequence)

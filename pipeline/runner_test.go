@@ -265,6 +265,43 @@ func TestRunnerBuriesPoison(t *testing.T) {
 	})
 }
 
+// indigestible is a sink's error about one entry.
+type indigestible uint64
+
+func (indigestible) Error() string            { return "amount out of range" }
+func (e indigestible) PoisonSequence() uint64 { return uint64(e) }
+
+// pickySink never takes one sequence.
+type pickySink struct {
+	memorySink
+	never uint64
+}
+
+func (s *pickySink) Write(ctx context.Context, batch []schema.Entry) error {
+	for _, e := range batch {
+		if e.Sequence == s.never {
+			return indigestible(e.Sequence)
+		}
+	}
+	return s.memorySink.Write(ctx, batch)
+}
+
+func TestRunnerSetsAsideWhatASinkCanNeverTake(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log, sink := newMemoryLog(), &pickySink{never: 4}
+		log.add(t, events(9)...)
+		r := pipeline.NewRunner(pipeline.RunnerConfig{Name: "t", Sink: sink, Follow: log.follow, Bury: log.bury, MaxBatch: 3})
+		stop := running(t, r.Run)
+		if err := r.Drain(t.Context(), 9); err != nil {
+			t.Fatal(err)
+		}
+		stop()
+		if !slices.Equal(sink.durable, []uint64{1, 2, 3, 5, 6, 7, 8, 9}) || len(log.dead) != 1 || log.dead[0].Sequence != 4 {
+			t.Errorf("durable %v, dead %+v", sink.durable, log.dead)
+		}
+	})
+}
+
 // receiver notes what is delivered, in the order of arrival.
 type receiver struct {
 	mu     sync.Mutex

@@ -17,7 +17,9 @@ type Sink interface {
 	// durable, 0 for none. The sink forgets what it holds beyond it.
 	Position(ctx context.Context) (uint64, error)
 	// Write takes a batch. The sink may hold it in memory until Flush, or make
-	// it durable at once. It keeps neither the slice nor the entries' Raw.
+	// it durable at once. It keeps neither the slice nor the entries' Raw. An
+	// error with a method PoisonSequence() uint64 names an entry that the sink
+	// can never take: it is put into the dead letters, and the others come again.
 	Write(ctx context.Context, batch []schema.Entry) error
 	// Flush makes all that was written durable. The runner calls it when
 	// entries have been held for the sink's flush interval, when the log is

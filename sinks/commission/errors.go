@@ -66,6 +66,9 @@ func (e *EntryError) Unwrap() error { return e.Cause }
 // Permanent is true: writing the same event again fails again.
 func (e *EntryError) Permanent() bool { return true }
 
+// PoisonSequence names the event for the runner, which sets it aside.
+func (e *EntryError) PoisonSequence() uint64 { return e.Sequence }
+
 // FilterError says which field of a [Filter] cannot be used.
 type FilterError struct {
 	Field   string // "from" or "to"

@@ -9,6 +9,7 @@ import (
 
 	"github.com/orderwire/orderwire/sources/network"
 	"github.com/orderwire/orderwire/sources/openapi"
+	"github.com/orderwire/orderwire/sources/openapi/openapitest"
 )
 
 // FuzzCall signs whatever can be signed and posts it: the service answers with
@@ -16,7 +17,7 @@ import (
 func FuzzCall(f *testing.F) {
 	fix := open(f, nil)
 	fix.simulator(network.SimulatorConfig{Seed: 1}, 20)
-	for _, v := range vectors(f) {
+	for _, v := range openapitest.Vectors(f) {
 		f.Add([]byte(v.Body), uint8(len(v.Name)))
 	}
 	for i, body := range []string{

@@ -1,22 +1,20 @@
 package network_test
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/orderwire/orderwire/sources/network"
+	"github.com/orderwire/orderwire/sources/openapi/openapitest"
 )
 
 // The signatures that PHP computed are accepted as posted bodies, in both forms
 // of the ampersand, and refused when the secret is another one.
 func TestSignVectors(t *testing.T) {
 	f := start(t, nil)
-	for _, v := range vectors(t) {
+	for _, v := range openapitest.Vectors(t) {
 		t.Run(v.Name+"/"+v.Variant, func(t *testing.T) {
 			var body struct{ Timestamp json.Number }
 			if err := json.Unmarshal([]byte(strings.ReplaceAll(v.Body, `"Timestamp":"1692696195"`, `"Timestamp":1692696195`)), &body); err != nil {
@@ -50,26 +48,4 @@ func TestSignVectors(t *testing.T) {
 			}
 		})
 	}
-}
-
-type vector struct{ Name, Variant, Secret, Path, Body, Sign string }
-
-func vectors(tb testing.TB) []vector {
-	tb.Helper()
-	raw, err := os.ReadFile("../openapi/testdata/sign-vectors.jsonl")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	var all []vector
-	for lines := bufio.NewScanner(bytes.NewReader(raw)); lines.Scan(); {
-		var v vector
-		if err := json.Unmarshal(lines.Bytes(), &v); err != nil {
-			tb.Fatal(err)
-		}
-		all = append(all, v)
-	}
-	if len(all) == 0 {
-		tb.Fatal("no vectors")
-	}
-	return all
 }

@@ -1,52 +1,23 @@
 package openapi_test
 
 import (
-	"bufio"
 	"bytes"
-	"encoding/json"
 	"errors"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/orderwire/orderwire/sources/openapi"
+	"github.com/orderwire/orderwire/sources/openapi/openapitest"
 )
 
-// vector is a line of testdata/sign-vectors.jsonl, computed with PHP 8.2.
-type vector struct {
-	Name, Variant, Secret, Path, Body, Canonical, Sign string
-}
-
-func (v vector) ampersand() openapi.Ampersand { return v.Variant == "hex_amp" }
-
-func vectors(tb testing.TB) []vector {
-	tb.Helper()
-	raw, err := os.ReadFile("testdata/sign-vectors.jsonl")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	var all []vector
-	for lines := bufio.NewScanner(bytes.NewReader(raw)); lines.Scan(); {
-		var v vector
-		if err := json.Unmarshal(lines.Bytes(), &v); err != nil {
-			tb.Fatal(err)
-		}
-		all = append(all, v)
-	}
-	if len(all) == 0 {
-		tb.Fatal("no vectors")
-	}
-	return all
-}
-
 func TestSignVectors(t *testing.T) {
-	for _, v := range vectors(t) {
+	for _, v := range openapitest.Vectors(t) {
 		t.Run(v.Name+"/"+v.Variant, func(t *testing.T) {
-			canonical, err := openapi.Canonical([]byte(v.Body), v.ampersand())
+			canonical, err := openapi.Canonical([]byte(v.Body), openapi.Ampersand(v.HexAmp()))
 			if err != nil || string(canonical) != v.Canonical {
 				t.Errorf("Canonical = %s, %v\nwant %s", canonical, err, v.Canonical)
 			}
-			sign, err := openapi.Sign(v.Secret, v.Path, []byte(v.Body), v.ampersand())
+			sign, err := openapi.Sign(v.Secret, v.Path, []byte(v.Body), openapi.Ampersand(v.HexAmp()))
 			if err != nil || sign != v.Sign {
 				t.Errorf("Sign = %s, %v; want %s", sign, err, v.Sign)
 			}
@@ -112,8 +83,8 @@ func TestCanonicalRefuses(t *testing.T) {
 // FuzzCanonical holds two properties for every input that can be signed: the
 // canonical form is a fixed point, and a signature of it verifies.
 func FuzzCanonical(f *testing.F) {
-	for _, v := range vectors(f) {
-		f.Add([]byte(v.Body), bool(v.ampersand()))
+	for _, v := range openapitest.Vectors(f) {
+		f.Add([]byte(v.Body), v.HexAmp())
 	}
 	f.Fuzz(func(t *testing.T, body []byte, hexAmp bool) {
 		amp := openapi.Ampersand(hexAmp)

@@ -2,6 +2,7 @@ package poller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 
 	"github.com/orderwire/orderwire/schema"
+	"github.com/orderwire/orderwire/sources/openapi"
 )
 
 // Poller polls one account. Create it with [New].
@@ -85,7 +87,7 @@ func (p *Poller) Run(ctx context.Context) error {
 // Poll reads everything that is due once. When it returns nil, the log has
 // every event that follows, and the cursor stands behind the last window.
 func (p *Poller) Poll(ctx context.Context) error {
-	err := p.poll(ctx)
+	err := advise(p.poll(ctx))
 	if err != nil {
 		text := err.Error()
 		p.stats.failure.Store(&text)
@@ -95,6 +97,15 @@ func (p *Poller) Poll(ctx context.Context) error {
 	p.stats.polls.Add(1)
 	p.stats.lastPoll.Store(p.cfg.Now().UnixNano())
 	return nil
+}
+
+// advise adds what to do to failures that no further poll will mend.
+func advise(err error) error {
+	var refused *openapi.RefusedError
+	if errors.As(err, &refused) && !refused.Temporary() {
+		return fmt.Errorf("the network refuses to answer: %w (check app_key, app_secret and service_prefix of the account, and this machine's clock)", err)
+	}
+	return err
 }
 
 func (p *Poller) poll(ctx context.Context) error {

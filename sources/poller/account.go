@@ -79,6 +79,8 @@ type Log interface {
 	// Bury stores a record that is no readable order.
 	Bury(ctx context.Context, d pipeline.DeadLetter) error
 	pipeline.CursorStore
+	// LoadCoverage reads what SaveCoverage stored of a window, false for none.
+	LoadCoverage(ctx context.Context, name string, v any) (bool, error)
 	// SaveCoverage stores a closed window.
 	SaveCoverage(ctx context.Context, name string, v any) error
 }

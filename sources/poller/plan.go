@@ -11,6 +11,10 @@ import (
 // windows again, on a schedule that grows sparser with age.
 const UpdateTime = "UpdateTime"
 
+// CreationTime is the order field that never changes (the spelling is the
+// network's), so that an order that leaves its window has vanished.
+const CreationTime = "OrderDatatime"
+
 // Window is a span of time, both ends included, whole seconds.
 type Window struct {
 	From, To time.Time

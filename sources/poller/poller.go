@@ -123,6 +123,11 @@ func (p *Poller) poll(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("orders from %s to %s: %w", w.From.Format(time.RFC3339), w.To.Format(time.RFC3339), err)
 		}
+		if a.OrderField == CreationTime {
+			if err := r.findVanished(ctx, w, &covered); err != nil {
+				return err
+			}
+		}
 		at.advance(a, w, p.cfg.Now())
 		if err := p.close(ctx, w, covered, at); err != nil {
 			return err
@@ -134,11 +139,14 @@ func (p *Poller) poll(ctx context.Context) error {
 // close moves the cursor behind a window and remembers that it was read.
 func (p *Poller) close(ctx context.Context, w Window, c Coverage, at progress) error {
 	c.ClosedAt = p.cfg.Now().UTC()
-	name := schema.EscapeToken(p.cfg.Account.Name) + "." + w.name()
-	if err := p.cfg.Log.SaveCoverage(ctx, name, c); err != nil {
+	if err := p.cfg.Log.SaveCoverage(ctx, p.coverageName(w), c); err != nil {
 		return err
 	}
 	return p.cfg.Log.SaveCursor(ctx, p.cursorName(), at)
+}
+
+func (p *Poller) coverageName(w Window) string {
+	return schema.EscapeToken(p.cfg.Account.Name) + "." + w.name()
 }
 
 func (p *Poller) cursorName() string { return "account." + schema.EscapeToken(p.cfg.Account.Name) }

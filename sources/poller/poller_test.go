@@ -35,8 +35,16 @@ type network struct {
 	cap     int                               // largest page given, 0 for any
 	before  func(q openapi.OrdersQuery)       // runs before a page is read
 	refuse  func(q openapi.OrdersQuery) error // refuses a page
+	time    func() time.Time                  // clock of the answers; nil means time.Now
 	lists   int
 	details int
+}
+
+func (n *network) clock() time.Time {
+	if n.time == nil {
+		return time.Now().UTC()
+	}
+	return n.time()
 }
 
 type held struct {
@@ -97,7 +105,7 @@ func (n *network) Orders(_ context.Context, q openapi.OrdersQuery) (openapi.Orde
 }
 
 func (n *network) page(in []*held, q openapi.OrdersQuery) openapi.OrdersPage {
-	p := openapi.OrdersPage{Total: len(in), AnsweredAt: time.Now().UTC()}
+	p := openapi.OrdersPage{Total: len(in), AnsweredAt: n.clock()}
 	size, page := q.PageSize, q.Page
 	if n.cap > 0 {
 		size = min(size, n.cap)
@@ -126,7 +134,7 @@ func (n *network) Order(_ context.Context, _, sn string) (openapi.OrderAnswer, e
 	if !ok {
 		return openapi.OrderAnswer{}, openapi.ErrNotFound
 	}
-	return openapi.OrderAnswer{Raw: h.record(false), AnsweredAt: time.Now().UTC()}, nil
+	return openapi.OrderAnswer{Raw: h.record(false), AnsweredAt: n.clock()}, nil
 }
 
 // clock is a wall clock that a test moves.
@@ -363,6 +371,36 @@ func TestBadRecordsGoToTheDeadLetters(t *testing.T) {
 	}
 	if st := s.Stats(); st.Bad == 0 || st.Failure != "" {
 		t.Errorf("%+v", st)
+	}
+}
+
+// An order that a window of creation time held and does not hold any more has
+// vanished, once, and may come back.
+func TestVanished(t *testing.T) {
+	t.Parallel()
+	net := newNetwork(300, func(i int) time.Time { return now.Add(-time.Duration(i) * time.Minute) })
+	s := start(t, net, func(a *poller.Account) { a.OrderField = poller.CreationTime })
+	net.time = s.clock.now
+	s.poll(t)
+	lost := net.orders["SN-000007"]
+	delete(net.orders, "SN-000007")
+	for range 3 {
+		s.clock.add(time.Second)
+		s.poll(t)
+	}
+	k := schema.OrderKey{Account: "main", Program: "1042", OrderSn: "SN-000007"}
+	state, err := s.log.Load(t.Context(), k)
+	if err != nil || state.Event.Type != schema.OrderVanished || state.Event.Data.Version != 2 {
+		t.Fatalf("%+v, %v", state.Event, err)
+	}
+	net.orders["SN-000007"] = lost
+	s.clock.add(time.Second)
+	s.poll(t)
+	if state, err = s.log.Load(t.Context(), k); err != nil || state.Event.Type != schema.OrderUpdated || state.Event.Data.Version != 3 {
+		t.Errorf("%+v, %v", state.Event, err)
+	}
+	if len(s.versions(t)) != 300 {
+		t.Error("another order vanished")
 	}
 }
 

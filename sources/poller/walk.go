@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/zeebo/xxh3"
@@ -33,6 +34,11 @@ type Coverage struct {
 	Digest   string    `json:"digest"`            // hash of the records' bytes, in the order read
 	ClosedAt time.Time `json:"closed_at"`         // when the log had everything
 	Unstable bool      `json:"unstable,omitzero"` // it changed while it was read, to the smallest window
+	// Keys holds the window's orders, so that one that vanishes is noticed: only
+	// for windows of creation time, in which an order stays for ever.
+	Keys []string `json:"keys,omitempty"`
+
+	seen map[schema.OrderKey]bool
 }
 
 // pass is one reading of a window, first page to last.
@@ -58,7 +64,7 @@ func (r *recorder) readWindow(ctx context.Context, w Window) (Coverage, error) {
 	if err != nil {
 		return Coverage{}, err
 	}
-	c := Coverage{From: w.From, To: w.To, Pages: first.pages, Orders: len(first.seen), Digest: fmt.Sprintf("%016x", first.digest)}
+	c := Coverage{From: w.From, To: w.To, Pages: first.pages, Orders: len(first.seen), Digest: fmt.Sprintf("%016x", first.digest), seen: first.seen}
 	if settled {
 		return c, nil
 	}
@@ -82,8 +88,9 @@ func (r *recorder) readHalves(ctx context.Context, w Window) (Coverage, error) {
 	if err != nil {
 		return Coverage{}, err
 	}
+	maps.Copy(a.seen, b.seen)
 	return Coverage{
-		From: w.From, To: w.To, Pages: a.Pages + b.Pages, Orders: a.Orders + b.Orders,
+		From: w.From, To: w.To, seen: a.seen, Pages: a.Pages + b.Pages, Orders: len(a.seen),
 		Digest: fmt.Sprintf("%016x", xxh3.HashString(a.Digest+b.Digest)), Unstable: a.Unstable || b.Unstable,
 	}, nil
 }

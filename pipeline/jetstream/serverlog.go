@@ -1,8 +1,11 @@
 package jetstream
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
 	"sync/atomic"
 )
 
@@ -32,8 +35,17 @@ func (l *serverLog) Noticef(string, ...any) {}
 func (l *serverLog) Debugf(string, ...any)  {}
 func (l *serverLog) Tracef(string, ...any)  {}
 
+// expected are warnings of a start that goes well: the bucket is recovered
+// before the stream that it sources, and after a crash it looks for its place.
+var expected = []string{"create source consumer", "Sourcing state is outdated"}
+
 func (l *serverLog) Warnf(format string, v ...any) {
-	l.log.Warn("nats-server: " + fmt.Sprintf(format, v...))
+	text := fmt.Sprintf(format, v...)
+	level := slog.LevelWarn
+	if slices.ContainsFunc(expected, func(part string) bool { return strings.Contains(text, part) }) {
+		level = slog.LevelDebug
+	}
+	l.log.Log(context.Background(), level, "nats-server: "+text)
 }
 
 func (l *serverLog) Errorf(format string, v ...any) { l.fail(fmt.Sprintf(format, v...)) }

@@ -1,0 +1,119 @@
+package config_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/orderwire/orderwire/cmd/orderwire/internal/config"
+)
+
+const minimal = `accounts:
+  - name: main
+    base_url: https://api.example.com
+    app_key: 2312521
+    app_secret: ${TEST_SECRET}
+    poll: {every: 30s, backfill: 90d}
+`
+
+func TestDesignExample(t *testing.T) {
+	t.Setenv("MAIN_APP_SECRET", "s3cr3t")
+	t.Setenv("CONSOLE_TOKEN", "t0ken")
+	c, err := config.Parse("orderwire.yaml", []byte(`data_dir: ./data
+nats:    {url: "", credentials_file: "", replicas: 1}        # empty url: embedded
+accounts:
+  - name: main
+    base_url: https://api.example.com
+    app_key: "2312521"
+    app_secret: ${MAIN_APP_SECRET}
+    service_prefix: svc
+    time_zone: Asia/Shanghai
+    success_status: [0, 200]
+    poll: {every: 1m, overlap: 10m, backfill: 90d, order_field: UpdateTime, max_span: 24h, page_size: 200, requests_per_second: 5}
+archive:    {url: ./data/archive, roll_bytes: 128MiB, roll_every: 5m}
+webhooks:
+  - {name: partner-a, url: "https://example.com/hook", secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", events: [order.created, status.changed]}
+commission: {dsn: ./data/commission.db}
+http:       {listen: 127.0.0.1:8080, token: "${CONSOLE_TOKEN}"}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := c.Accounts[0]
+	if string(a.AppSecret) != "s3cr3t" || time.Duration(a.Poll.Backfill) != 90*24*time.Hour || a.Poll.PageSize != 200 {
+		t.Errorf("%#v", a)
+	}
+	if c.Archive.RollBytes != 128<<20 || string(c.HTTP.Token) != "t0ken" {
+		t.Errorf("%#v %#v", c.Archive, c.HTTP)
+	}
+}
+
+func TestLayers(t *testing.T) {
+	t.Setenv("TEST_SECRET", "x")
+	t.Setenv("ORDERWIRE_DATA_DIR", "/var/lib/orderwire")
+	t.Setenv("ORDERWIRE_NATS_MAX_AGE", "30d")
+	c, err := config.Parse("f", []byte(minimal))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.DataDir != "/var/lib/orderwire" || c.Archive.URL != "/var/lib/orderwire/archive" || time.Duration(c.NATS.MaxAge) != 30*24*time.Hour {
+		t.Errorf("environment over defaults: %#v", c)
+	}
+	if c.Accounts[0].TimeZone != "Asia/Shanghai" || string(c.Accounts[0].AppKey) != "2312521" {
+		t.Errorf("%#v", c.Accounts[0])
+	}
+	if c, err = config.Parse("f", []byte("data_dir: here\n"+minimal)); err != nil || c.DataDir != "here" {
+		t.Errorf("file over environment: %v", err)
+	}
+}
+
+func TestSecretFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(file, []byte("from-file\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := config.Parse("f", []byte(strings.Replace(minimal, "${TEST_SECRET}", "file:"+file, 1)))
+	if err != nil || string(c.Accounts[0].AppSecret) != "from-file" {
+		t.Errorf("%v", err)
+	}
+	if got := c.Accounts[0].AppSecret.String(); got != "***" {
+		t.Errorf("a secret prints as %q", got)
+	}
+}
+
+func TestMistakes(t *testing.T) {
+	t.Setenv("TEST_SECRET", "x")
+	tests := []struct{ name, old, repl, want string }{
+		{"unknown key", "base_url", "base_ulr", `f:3: unknown key "base_ulr" (did you mean base_url?)`},
+		{"unset variable", "TEST_SECRET", "NOT_SET_ANYWHERE", `f:5: environment variable NOT_SET_ANYWHERE is not set`},
+		{"duration", "30s", "30 sec", `f:6: "30 sec" is no duration; write 30s, 10m, 24h or 90d`},
+		{"address", "https://api", "ftp://api", `f:3: accounts[0].base_url: "ftp://api.example.com" is no http address (write https://host)`},
+		{"order field", "every: 30s", "order_field: Time", `f:6: accounts[0].poll.order_field: the network has no order field "Time" (UpdateTime, ChargeTime or OrderDatatime)`},
+		{"missing", "    app_key: 2312521\n", "", `f:2: accounts[0].app_key: is missing (the App Key of the network, as text or ${NAME})`},
+		{"no YAML", "accounts:", "accounts: [", `f:`},
+		{"duplicate key", "    app_key: 2312521\n", "    app_key: 1\n    app_key: 2\n", `f:5: mapping key "app_key" already defined at [4:5]`},
+		{"zone", "poll:", "time_zone: Mars/Olympus\n    poll:", `f:6: accounts[0].time_zone: unknown time zone "Mars/Olympus" (a name of the IANA list, such as Asia/Shanghai)`},
+		{"same name", "    poll:", "  - {name: main, base_url: 'http://x', app_key: a, app_secret: b}\n#", `f:6: accounts[1].name: "main" is already the name of accounts[0] (names must differ)`},
+		{"event type", "accounts:", "webhooks:\n  - {name: a, url: u, secret: s, events: [order.lost]}\naccounts:", `f:2: webhooks[0].events[0]: there is no event type "order.lost" (order.created, status.changed, order.updated or order.vanished)`},
+		{"open status", "accounts:", "http: {listen: '0.0.0.0:80'}\naccounts:", `f:1: http.token: everybody could read the status at 0.0.0.0:80 (set a token, or listen on 127.0.0.1)`},
+		{"replicas", "accounts:", "nats: {replicas: 3}\naccounts:", `f:1: nats.replicas: the embedded server is a single one (set nats.url to a cluster, or leave replicas at 1)`},
+		{"size", "accounts:", "archive: {roll_bytes: many}\naccounts:", `f:1: "many" is no size; write 128MiB or 1GB`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := config.Parse("f", []byte(strings.Replace(minimal, tt.old, tt.repl, 1)))
+			if err == nil || !strings.HasPrefix(err.Error(), tt.want) {
+				t.Errorf("got  %v\nwant %s", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestAllMistakesAtOnce(t *testing.T) {
+	_, err := config.Parse("f", []byte("accounts:\n  - {name: a}\nwebhooks:\n  - {name: b}\n"))
+	if err == nil || strings.Count(err.Error(), "\n") != 4 {
+		t.Errorf("%v", err)
+	}
+}

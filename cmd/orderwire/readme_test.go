@@ -1,0 +1,107 @@
+package main_test
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/orderwire/orderwire/cmd/orderwire/internal/config"
+	"github.com/orderwire/orderwire/schema"
+)
+
+var example = regexp.MustCompile("(?s)<!-- example: ([a-z-]+) -->\n```sh\n(.*?)```")
+
+// examples returns the shell examples of the README by name.
+func examples(tb testing.TB) map[string]string {
+	tb.Helper()
+	raw, err := os.ReadFile("../../README.md")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	found := make(map[string]string)
+	for _, m := range example.FindAllStringSubmatch(string(raw), -1) {
+		found[m[1]] = m[2]
+	}
+	return found
+}
+
+// shell runs an example in an empty folder that holds the program. Only the
+// build is left out, and the port is one that is free.
+func shell(tb testing.TB, dir, script string) string {
+	tb.Helper()
+	if _, err := exec.LookPath("bash"); err != nil {
+		tb.Skip("the examples of the README need bash, and this machine has none")
+	}
+	if err := os.Symlink(binary, filepath.Join(dir, "orderwire")); err != nil {
+		tb.Fatal(err)
+	}
+	script = strings.ReplaceAll(script, "go build -o orderwire ./cmd/orderwire\n", "")
+	script = strings.ReplaceAll(script, "127.0.0.1:8090", fmt.Sprintf("127.0.0.1:%d", freePort(tb)))
+	cmd := exec.CommandContext(tb.Context(), "bash", "-euc", "trap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n"+script)
+	cmd.Dir, cmd.Stderr = dir, tb.Output()
+	out, err := cmd.Output()
+	if err != nil {
+		tb.Fatalf("%v\n%s", err, out)
+	}
+	return string(out)
+}
+
+func freePort(tb testing.TB) int {
+	tb.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+func TestReadmeFirstEvents(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	out := shell(t, dir, examples(t)["first-events"])
+	var documents int
+	for line := range strings.SplitSeq(out, "\n") {
+		if strings.HasPrefix(line, "{") {
+			documents++
+			if _, err := schema.ParseEvent([]byte(line)); err != nil {
+				t.Errorf("%v: %s", err, line)
+			}
+		}
+	}
+	for _, want := range []string{"accepts its key", "order.created", "Approved"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in:\n%s", want, out)
+		}
+	}
+	if documents != 1 {
+		t.Errorf("%d documents in:\n%s", documents, out)
+	}
+}
+
+func TestReadmeSign(t *testing.T) {
+	t.Parallel()
+	if out := shell(t, t.TempDir(), examples(t)["sign"]); out != "F80590B7456ACD1CBADA8154A8C29D04\n" {
+		t.Errorf("got %q", out)
+	}
+}
+
+// The README names every configuration key's section, and the example
+// configuration can be read.
+func TestExampleConfiguration(t *testing.T) {
+	raw, err := os.ReadFile("../../deploy/orderwire.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range regexp.MustCompile(`\$\{([A-Z_]+)\}`).FindAllStringSubmatch(string(raw), -1) {
+		t.Setenv(m[1], "value-of-"+m[1])
+	}
+	if _, err := config.Parse("deploy/orderwire.yaml", raw); err != nil {
+		t.Error(err)
+	}
+}

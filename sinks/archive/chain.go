@@ -1,0 +1,95 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+)
+
+// ReadManifest reads all commits of the archive in a folder, oldest first, and
+// checks the chain: that entries are numbered without a gap, that each is as it
+// was written and follows the one before it, and that ranges ascend. A fault is
+// a [ManifestError], a folder without an archive a [StorageError]. It takes no
+// lock and may run beside an archiver.
+func ReadManifest(ctx context.Context, dir string) ([]Commit, error) {
+	f := &folder{root: dir}
+	count, err := f.commits()
+	if err != nil {
+		return nil, err
+	}
+	commits := make([]Commit, 0, count)
+	var before Commit
+	for n := uint64(1); n <= count; n++ {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		c, err := f.commit(n)
+		if err != nil {
+			return nil, err
+		}
+		if err := c.follows(&before); err != nil {
+			return nil, &ManifestError{Path: f.path(manifestName(n)), Problem: err.Error()}
+		}
+		commits = append(commits, c)
+		before = c
+	}
+	return commits, nil
+}
+
+// head returns the last commit, the zero Commit when there is none. It checks
+// that no number is missing and that the last entry follows the one before it.
+func (f *folder) head() (Commit, error) {
+	count, err := f.commits()
+	if err != nil || count == 0 {
+		return Commit{}, err
+	}
+	var before Commit
+	if count > 1 {
+		if before, err = f.commit(count - 1); err != nil {
+			return Commit{}, err
+		}
+	}
+	last, err := f.commit(count)
+	if err != nil {
+		return Commit{}, err
+	}
+	if err := last.follows(&before); err != nil {
+		return Commit{}, &ManifestError{Path: f.path(manifestName(count)), Problem: err.Error()}
+	}
+	return last, nil
+}
+
+// commits counts the entries of the manifest.
+func (f *folder) commits() (uint64, error) {
+	names, err := f.names(manifestDir)
+	if err != nil {
+		return 0, err
+	}
+	for i, name := range names {
+		if want := path.Base(manifestName(uint64(i + 1))); name != want {
+			return 0, &ManifestError{
+				Path:    f.path(path.Join(manifestDir, name)),
+				Problem: fmt.Sprintf("stands where %s should be", want),
+			}
+		}
+	}
+	return uint64(len(names)), nil
+}
+
+func (f *folder) commit(number uint64) (Commit, error) {
+	name := manifestName(number)
+	document, err := f.read(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Commit{}, &ManifestError{Path: f.path(name), Problem: "is missing", Cause: err}
+	}
+	if err != nil {
+		return Commit{}, err
+	}
+	c, err := decodeCommit(document)
+	if err != nil {
+		return Commit{}, &ManifestError{Path: f.path(name), Problem: err.Error()}
+	}
+	return c, nil
+}

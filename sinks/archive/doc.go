@@ -1,0 +1,88 @@
+// Package archive keeps every event of the log as Parquet files in Hive
+// partitions, exactly once. DuckDB, Spark and Trino read them; nothing else is
+// needed to read them.
+//
+// # Data flow
+//
+//	log ─► runner (package pipeline) ─► Write ─► columns in memory ─► commit ─► readers
+//	        ascending sequences          cut by size, broker time        files, manifest
+//	                                     or Flush
+//
+// An [Archive] is a sink: Write takes the events apart into typed columns and
+// keeps nothing else of them. A batch is cut when it has RollBytes, before an
+// event that the log stored more than RollEvery after the batch's first, and by
+// Flush. Only Flush goes by the wall clock; the other two depend on the events
+// alone.
+//
+// # Delivery guarantee
+//
+// Exactly once: every event that the runner hands over stands in exactly one
+// row of exactly one file, whatever crashes between. A commit has four steps:
+//
+//  1. The intent names the batch: its first and last sequence, its files, and
+//     the commit that it follows.
+//  2. The files are written and synced under names that no reader looks at, and
+//     then renamed into their places.
+//  3. The entry of the manifest is written, only if there is none of its number
+//     yet. It holds the hash of the entry before it and of each file. This step
+//     decides.
+//  4. The intent goes.
+//
+// A crash before step 3 takes the batch back: the next Open, or Position,
+// removes what step 2 has put in place, so that a reader never sees an event
+// twice for longer than the restart takes. The log holds the events; the intent
+// tells where the batch ended, and the next commit is the same batch with the
+// same files, byte for byte. A crash after step 3 only leaves the intent to be
+// removed. Position is the last sequence of the manifest, and what is buffered
+// beyond it comes again.
+//
+// Sequences that the log itself lacks (a stream that was trimmed) leave no
+// trace: the commit covers the range from the first to the last event that it
+// saw. Folders are locked: a second archiver of the same folder gets a
+// [LockedError].
+//
+// # The folder
+//
+//	account=main/event_date=2026-11-01/<first>-<last>.parquet   events
+//	_orderwire/manifest/<number>.json                           commits, from 1
+//	_orderwire/intent.json                                      a commit under way
+//	_orderwire/tmp/*.tmp                                        files under way
+//	_orderwire/lock                                             held by the archiver
+//
+// first and last are the sequences of the batch, in 20 digits. event_date is the
+// UTC date of observed_at: when the network answered with this state, not when
+// the order was placed. Account names are escaped as %XX, in the way of Hive.
+// Readers skip names that begin with an underscore, and the pattern
+// **/*.parquet matches nothing but events.
+//
+// [ReadManifest] reads the commits and checks their chain, [Rows] and
+// [ReadFile] read events, and [Row.Event] gives an event back as it was.
+//
+// # The files
+//
+// [Row] lists the columns. account and event_date stand in the path and not in
+// the file, because some readers refuse a column that is in both; with
+// hive_partitioning they appear as columns:
+//
+//	SELECT account, program_id, sum(siter_commission)
+//	FROM read_parquet('archive/**/*.parquet', hive_partitioning = true)
+//	WHERE status_name = 'Pending' GROUP BY ALL
+//
+// Amounts are decimal(10,2), times are in UTC to the microsecond, a status is
+// its number and its name, lines and changes are lists of structs. A field that
+// the network did not send is null, an empty text is an empty text. A text that
+// a typed column cannot give back letter by letter (an unknown status, "12.5",
+// a time that is none) stands in the column untyped, and fields that the
+// specification does not know stand in extra, both as JSON.
+//
+// Rows ascend by program_id, order_sn and version. Row groups have 65,536 rows
+// and pages 8,192, with a page index, a bloom filter on order_sn, checksums,
+// zstd, dictionaries for texts that repeat and delta encodings for numbers and
+// for the rest. The metadata orderwire.schema_version, orderwire.writer,
+// orderwire.first_sequence and orderwire.last_sequence tell what wrote the file
+// and which events are in it. The columns carry no field ids, as the tables of
+// Apache Iceberg take in only files without.
+//
+// The same events give the same bytes, as long as [WriterVersion] and the two
+// libraries for Parquet and zstd stay the same.
+package archive

@@ -1,0 +1,81 @@
+package archive
+
+import (
+	"fmt"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/orderwire/orderwire/schema"
+)
+
+// partKey is what the rows of one file have in common.
+type partKey struct {
+	account string
+	day     int64 // days since 1970-01-01 of ObservedAt in UTC
+}
+
+const daySeconds = 24 * 60 * 60
+
+func keyOf(e *schema.Event) partKey {
+	seconds := e.Data.ObservedAt.Unix()
+	day := seconds / daySeconds
+	if seconds%daySeconds < 0 {
+		day--
+	}
+	return partKey{e.Data.Account, day}
+}
+
+const (
+	accountPrefix = "account="
+	datePrefix    = "event_date="
+	extension     = ".parquet"
+	noAccount     = "__HIVE_DEFAULT_PARTITION__" // Hive's name for an empty value
+)
+
+// dir returns the Hive partition as a path below the archive.
+func (k partKey) dir() string {
+	date := time.Unix(k.day*daySeconds, 0).UTC().Format(time.DateOnly)
+	return accountPrefix + escapeAccount(k.account) + "/" + datePrefix + date
+}
+
+// fileName returns the path of a file below the archive. All files of a commit
+// bear its range of sequences.
+func (k partKey) fileName(first, last uint64) string {
+	return fmt.Sprintf("%s/%020d-%020d%s", k.dir(), first, last, extension)
+}
+
+// escapeAccount is [schema.EscapeToken] with % in the place of =: the escape
+// that Hive, Spark, Trino and DuckDB undo. With a second = in the name of a
+// folder, DuckDB would not take it for a partition.
+func escapeAccount(account string) string {
+	if account == "" {
+		return noAccount
+	}
+	return strings.ReplaceAll(schema.EscapeToken(account), "=", "%")
+}
+
+// accountOf reads the account from the path of a file, "" when it is in no
+// partition.
+func accountOf(file string) string {
+	dir := path.Base(path.Dir(path.Dir(file)))
+	escaped, ok := strings.CutPrefix(dir, accountPrefix)
+	if !ok || escaped == noAccount {
+		return ""
+	}
+	account, err := schema.UnescapeToken(strings.ReplaceAll(escaped, "%", "="))
+	if err != nil {
+		return ""
+	}
+	return account
+}
+
+// rangeOf reads the sequences from the name of a file.
+func rangeOf(file string) (first, last uint64, ok bool) {
+	name := path.Base(file)
+	var rest string
+	if n, err := fmt.Sscanf(name, "%020d-%020d%s", &first, &last, &rest); n != 3 || err != nil {
+		return 0, 0, false
+	}
+	return first, last, rest == extension && name == fmt.Sprintf("%020d-%020d%s", first, last, extension)
+}

@@ -57,7 +57,7 @@ type CourierConfig struct {
 
 // Courier drives one [Deliverer] along the log: at least once, in order for
 // each order of the network, different orders side by side. Its cursor is saved
-// at least twice a second while it moves, so that after a crash little comes
+// five times a second while it moves, so that after a crash little comes
 // twice, and nothing is left out. Create it with [NewCourier].
 type Courier struct {
 	cfg     CourierConfig

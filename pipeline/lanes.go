@@ -15,7 +15,7 @@ import (
 )
 
 // saveEvery bounds how far the stored cursor may be behind.
-const saveEvery = 500 * time.Millisecond
+const saveEvery = 200 * time.Millisecond
 
 // attemptGrace is how long an attempt under way may go on at shutdown.
 const attemptGrace = 5 * time.Second

@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -64,7 +65,7 @@ func newBuffer() *buffer {
 		partOf: map[partKey]int{},
 		leaves: make([]leaf, len(fileSchema.Columns())),
 	}
-	b.bind(&b.events, nil, "", append(eventFields[:len(eventFields):len(eventFields)], orderFields...))
+	b.bind(&b.events, nil, "", slices.Concat(eventFields, orderFields))
 	b.bind(&b.lines.table, &b.lines, "lines.list.element.", lineFields)
 	b.bind(&b.changes.table, &b.changes, "changes.list.element.", changeFields)
 	b.bind(&b.last, nil, "", lastFields)
@@ -108,6 +109,7 @@ func (b *buffer) add(e *schema.Entry) {
 	}
 	b.changes.end(false)
 	b.last.put(s)
+	s.end()
 	p := b.part(keyOf(&e.Event))
 	p.rows = append(p.rows, b.rows)
 	b.rows++
@@ -119,6 +121,7 @@ func (b *buffer) part(key partKey) *part {
 	i, exists := b.partOf[key]
 	if !exists {
 		i = len(b.parts)
+		key.account = strings.Clone(key.account)
 		b.partOf[key] = i
 		b.parts = append(b.parts, part{partKey: key})
 	}

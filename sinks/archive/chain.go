@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 )
 
 // ReadManifest reads all commits of the archive in a folder, oldest first, and
@@ -67,6 +68,8 @@ func (f *folder) commits() (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
+	// A desktop may have left a hidden file there.
+	names = slices.DeleteFunc(names, func(name string) bool { return name[0] == '.' })
 	for i, name := range names {
 		if want := path.Base(manifestName(uint64(i + 1))); name != want {
 			return 0, &ManifestError{

@@ -23,6 +23,9 @@ func chain(t *testing.T) string {
 func TestManifest(t *testing.T) {
 	t.Parallel()
 	dir := chain(t)
+	if err := os.WriteFile(filepath.Join(dir, manifestDir, ".DS_Store"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	all := commits(t, dir)
 	if len(all) != 3 || all[0].Previous != "" || all[2].Previous != all[1].SHA256 || all[2].Number != 3 {
 		t.Fatalf("commits %+v", all)

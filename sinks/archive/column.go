@@ -103,14 +103,3 @@ func (c *column) json(v []byte) {
 	c.absent = append(c.absent, false)
 	c.texts.Append(v)
 }
-
-// at returns text i, anything when it is null.
-func (c *column) at(i uint32) []byte {
-	if c.places == nil {
-		return c.texts.At(int(i))
-	}
-	if c.texts.Len() == 0 {
-		return nil
-	}
-	return c.texts.At(int(c.numbers[i]))
-}

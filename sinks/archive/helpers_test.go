@@ -3,7 +3,6 @@ package archive
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
@@ -268,60 +267,4 @@ func exactlyOnce(tb failer, dir string, log []schema.Entry) {
 	if a, b := named(tb, dir), visible(tb, dir); !slices.Equal(a, b) {
 		tb.Errorf("the manifest names %v, readers see %v", a, b)
 	}
-}
-
-// errCrash is the end of the process in tests.
-var errCrash = errors.New("crashed")
-
-// crasher stops a process before one of its changes on disk; no later change
-// happens. With torn, the file of that change loses its second half, as a file
-// may that was never synced.
-type crasher struct {
-	at   int // number of the change, from 0; -1: never
-	torn bool
-	ops  []string
-	dead bool
-}
-
-func (c *crasher) before(op, path string) error {
-	if c.dead {
-		return errCrash
-	}
-	if len(c.ops) == c.at {
-		c.dead = true
-		if op == "sync" && c.torn {
-			if info, err := os.Stat(path); err == nil {
-				_ = os.Truncate(path, info.Size()/2)
-			}
-		}
-		return errCrash
-	}
-	c.ops = append(c.ops, op+" "+path)
-	return nil
-}
-
-// runUntil opens an archive and writes the log from its position, batch by
-// batch, flushing at the given sequences and at the end. It returns the first
-// error, after which the process is gone.
-func runUntil(ctx context.Context, cfg Config, log []schema.Entry, batch int, flush []uint64, before func(op, path string) error) error {
-	a, err := openFolder(ctx, cfg, &folder{root: cfg.Dir, before: before})
-	if err != nil {
-		return err
-	}
-	defer func() { _ = a.lock.Close() }()
-	position, err := a.Position(ctx)
-	if err != nil {
-		return err
-	}
-	for part := range slices.Chunk(behind(log, position), batch) {
-		if err := a.Write(ctx, part); err != nil {
-			return err
-		}
-		if slices.Contains(flush, part[len(part)-1].Sequence) {
-			if err := a.Flush(ctx); err != nil {
-				return err
-			}
-		}
-	}
-	return a.Flush(ctx)
 }

@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -30,7 +31,7 @@ func lockFolder(f *folder) (*flock.Flock, error) {
 	}
 	holder := fmt.Sprintf("process %d on %s\n", os.Getpid(), host)
 	if err := os.WriteFile(name, []byte(holder), 0o600); err != nil {
-		return nil, storageError("write", name, err)
+		return nil, errors.Join(storageError("write", name, err), lock.Close())
 	}
 	return lock, nil
 }

@@ -32,13 +32,13 @@ func (b *buffer) sortParts() {
 		keys = keys[:0]
 		shared := orders.shared(p.rows)
 		for _, row := range p.rows {
-			keys = append(keys, rowKey{rank(programs, ranks, row), row, leading(orders.at(row)[shared:])})
+			keys = append(keys, rowKey{rank(programs, ranks, row), row, leading(orders.texts.At(int(row))[shared:])})
 		}
 		slices.SortFunc(keys, func(x, y rowKey) int {
 			if c := cmp.Or(cmp.Compare(x.program, y.program), cmp.Compare(x.order, y.order)); c != 0 {
 				return c
 			}
-			if c := bytes.Compare(orders.at(x.row), orders.at(y.row)); c != 0 {
+			if c := bytes.Compare(orders.texts.At(int(x.row)), orders.texts.At(int(y.row))); c != 0 {
 				return c
 			}
 			return cmp.Or(cmp.Compare(versions.numbers[x.row], versions.numbers[y.row]), cmp.Compare(x.row, y.row))
@@ -73,10 +73,10 @@ func rank(c *column, ranks []uint32, row uint32) uint32 {
 
 // shared returns the length of the longest prefix that all texts have.
 func (c *column) shared(rows []uint32) int {
-	first := c.at(rows[0])
+	first := c.texts.At(int(rows[0]))
 	n := len(first)
 	for _, row := range rows[1:] {
-		text := c.at(row)
+		text := c.texts.At(int(row))
 		n = min(n, len(text))
 		for i := range n {
 			if text[i] != first[i] {

@@ -2,7 +2,9 @@ package archive
 
 import (
 	"strconv"
+	"strings"
 	"time"
+	_ "time/tzdata" // a machine without zones would leave the times of all orders untyped
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -29,6 +31,11 @@ func (s *source) begin(e *schema.Entry) {
 	s.at, s.untyped = -1, s.untyped[:0]
 	s.zone = s.zones.find(s.event.Data.TimeZone)
 	s.status = readStatus(s, "Status", s.order.Status, schema.ParseSettlementStatus)
+}
+
+// end lets go of the entry.
+func (s *source) end() {
+	s.entry, s.event, s.order, s.line, s.change = nil, nil, nil, nil, nil
 }
 
 func (s *source) beginLine(i int) {
@@ -80,7 +87,7 @@ func (z zones) find(name string) *time.Location {
 	zone, seen := z[name]
 	if !seen {
 		zone = loadZone(name)
-		z[name] = zone
+		z[strings.Clone(name)] = zone
 	}
 	return zone
 }

@@ -23,11 +23,17 @@ type Config struct {
 	Streams StreamConfig
 	// ReadOnly leaves streams and buckets as they are; they must exist.
 	ReadOnly bool
+	// GiveUpAfter is how long to try to reconnect before the connection is closed
+	// for good and subscriptions end; 0 means for ever.
+	GiveUpAfter time.Duration
 	// Timeout bounds one request to the server; 0 means 10 s.
 	Timeout time.Duration
 	// Logger gets connection changes. Nil discards them.
 	Logger *slog.Logger
 }
+
+// reconnectWait is the pause between two attempts to reconnect.
+const reconnectWait = 250 * time.Millisecond
 
 // ErrNoLog says that the server has no order log yet.
 var ErrNoLog = errors.New("the NATS server holds no order log yet; start `orderwire run` first")
@@ -72,8 +78,12 @@ func (c Config) withDefaults() Config {
 }
 
 func connect(cfg Config) (*nats.Conn, error) {
+	reconnects := -1
+	if cfg.GiveUpAfter > 0 {
+		reconnects = int(cfg.GiveUpAfter / reconnectWait)
+	}
 	opts := []nats.Option{
-		nats.Name(cfg.Name), nats.MaxReconnects(-1), nats.Timeout(cfg.Timeout), nats.ReconnectWait(250 * time.Millisecond),
+		nats.Name(cfg.Name), nats.MaxReconnects(reconnects), nats.Timeout(cfg.Timeout), nats.ReconnectWait(reconnectWait),
 		nats.DisconnectErrHandler(func(nc *nats.Conn, err error) {
 			if !nc.IsClosed() && err != nil {
 				cfg.Logger.Warn("connection to NATS lost, trying again", "error", err)

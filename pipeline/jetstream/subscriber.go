@@ -151,6 +151,9 @@ func (r *reading) restart(ctx context.Context, pause backoff.BackOff) (*consumin
 			pause.Reset()
 			return cc, nil
 		}
+		if r.sub.log.nc.IsClosed() {
+			return nil, err
+		}
 		r.sub.log.cfg.Logger.Warn("subscription interrupted, trying again", "filter", r.filter, "error", err)
 		select {
 		case <-time.After(pause.NextBackOff()):
@@ -162,17 +165,30 @@ func (r *reading) restart(ctx context.Context, pause backoff.BackOff) (*consumin
 	}
 }
 
-// consuming is a running consume context; stop ends it and waits for its
-// callback, which may be blocked on the output channel.
+// drainLimit bounds how long the end of a subscription waits for the client to
+// give its messages back.
+const drainLimit = 2 * time.Second
+
+// consuming is a running consume context. Its callback runs under mu, because
+// the client may still call it after the context says that it has closed.
 type consuming struct {
-	cc     jetstream.ConsumeContext
-	cancel context.CancelFunc
+	cc      jetstream.ConsumeContext
+	cancel  context.CancelFunc
+	mu      sync.Mutex
+	stopped bool
 }
 
+// stop ends it. When stop returns, nothing more is handed over.
 func (c *consuming) stop() {
-	c.cancel()
-	c.cc.Stop()
-	<-c.cc.Closed()
+	c.cancel()   // frees a callback that is blocked on the output channel
+	c.cc.Drain() // what the client has fetched goes through the callback, to be given back
+	c.mu.Lock()
+	c.stopped = true
+	c.mu.Unlock()
+	select {
+	case <-c.cc.Closed():
+	case <-time.After(drainLimit): // without a connection there is nobody to give it back to
+	}
 }
 
 func (r *reading) start(parent context.Context) (*consuming, error) {
@@ -180,14 +196,21 @@ func (r *reading) start(parent context.Context) (*consuming, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(parent)
-	cc, err := cons.Consume(func(m jetstream.Msg) { r.hand(ctx, m) },
-		jetstream.PullMaxMessages(r.sub.cfg.Window), jetstream.ConsumeErrHandler(r.consumeError))
+	c := &consuming{}
+	var ctx context.Context
+	ctx, c.cancel = context.WithCancel(parent)
+	c.cc, err = cons.Consume(func(m jetstream.Msg) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.stopped || !r.hand(ctx, m) {
+			r.giveBack(m)
+		}
+	}, jetstream.PullMaxMessages(r.sub.cfg.Window), jetstream.ConsumeErrHandler(r.consumeError))
 	if err != nil {
-		cancel()
+		c.cancel()
 		return nil, err
 	}
-	return &consuming{cc: cc, cancel: cancel}, nil
+	return c, nil
 }
 
 func (r *reading) consumeError(_ jetstream.ConsumeContext, err error) {
@@ -219,25 +242,37 @@ func (r *reading) consumer(ctx context.Context) (jetstream.Consumer, error) {
 }
 
 // hand gives one message to the reader, who may be slow: it blocks until the
-// channel takes it or the subscription ends.
-func (r *reading) hand(ctx context.Context, m jetstream.Msg) {
+// channel takes it or the subscription ends, and then returns false.
+func (r *reading) hand(ctx context.Context, m jetstream.Msg) bool {
 	msg, seq, err := r.watermill(m)
 	if err != nil {
 		r.sub.log.cfg.Logger.Error("message of another kind in the log, passed over", "subject", m.Subject(), "error", err)
 		_ = m.Term()
-		return
+		return true
 	}
 	msg.SetContext(ctx)
 	select {
 	case r.out <- msg:
 		r.after = seq
 	case <-ctx.Done():
-		return
+		return false
 	case <-r.sub.closed:
-		return
+		return false
 	}
 	if r.sub.cfg.Durable != "" {
 		r.acks.Go(func() { r.settle(ctx, msg, m) })
+	}
+	return true
+}
+
+// giveBack lets the server deliver a message again at once, to whoever reads
+// next. Without it the server would wait for AckWait.
+func (r *reading) giveBack(m jetstream.Msg) {
+	if r.sub.cfg.Durable == "" {
+		return
+	}
+	if err := m.Nak(); err != nil {
+		r.sub.log.cfg.Logger.Debug("message not given back, it comes again after AckWait", "error", err)
 	}
 }
 

@@ -47,7 +47,7 @@ func TestDurableGoesOnWhereItWas(t *testing.T) {
 	t.Parallel()
 	l := pipelinetest.Log(t, pipelinetest.Server(t, t.TempDir()).URL())
 	mustPublish(t, l, created(t, 0, 10)...)
-	cfg := jetstream.SubscriberConfig{Durable: "service", Window: 4}
+	cfg := jetstream.SubscriberConfig{Durable: "service", Window: 4, AckWait: 3 * time.Second}
 	in, s := subscribe(t, l, cfg, pipeline.Topic)
 	for i := range 5 {
 		m := receive(t, in)

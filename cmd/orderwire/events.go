@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -15,11 +16,17 @@ import (
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/describe"
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/line"
 	"github.com/orderwire/orderwire/pipeline"
+	"github.com/orderwire/orderwire/pipeline/jetstream"
 	"github.com/orderwire/orderwire/schema"
 )
 
-// reattachEvery is how often --follow looks for a process that keeps the log.
-const reattachEvery = 500 * time.Millisecond
+const (
+	// reattachEvery is the pause before the log is looked for anew, when the
+	// process that kept it has ended.
+	reattachEvery = 500 * time.Millisecond
+	// mostFailures is how often in a row that may fail.
+	mostFailures = 5
+)
 
 // eventsFlags are the flags of `orderwire events`.
 type eventsFlags struct {
@@ -57,16 +64,25 @@ func events(ctx context.Context, o *options, f eventsFlags) error {
 		return err
 	}
 	p := &printer{out: bufio.NewWriter(o.out), log: o.logger(), flags: f, last: f.after}
-	for {
-		live, err := p.pass(ctx, c)
-		if err != nil || !f.follow || ctx.Err() != nil {
-			return err
+	for failures := 0; ; {
+		before := p.last
+		done, err := p.pass(ctx, c)
+		if p.last > before {
+			failures = 0
 		}
-		if live {
-			continue
+		if err != nil {
+			failures++
+		}
+		switch {
+		case ctx.Err() != nil:
+			return nil //nolint:nilerr // stopped by the reader, which is no failure
+		case err != nil && (failures == mostFailures || c.NATS.URL != "" || errors.Is(err, jetstream.ErrNoLog)):
+			return err
+		case err == nil && done && !f.follow:
+			return nil
 		}
 		select {
-		case <-time.After(reattachEvery): // nobody keeps the log just now
+		case <-time.After(reattachEvery): // whoever kept the log has just ended, or nobody keeps it now
 		case <-ctx.Done():
 			return nil
 		}
@@ -82,27 +98,25 @@ type printer struct {
 }
 
 // pass reads the log once: to its present end, or, where somebody else keeps it
-// and more may come, until ctx ends.
-func (p *printer) pass(ctx context.Context, c *config.Config) (live bool, err error) {
+// and more may come, until ctx ends. It is not done when whoever kept the log
+// ended before that.
+func (p *printer) pass(ctx context.Context, c *config.Config) (done bool, err error) {
 	log, err := line.OpenReader(ctx, c, p.log)
 	if err != nil {
 		return false, err
 	}
-	defer func() {
-		if e := log.Close(); err == nil {
-			err = e
-		}
-	}()
+	defer func() { err = errors.Join(err, log.Close()) }()
 	end, err := log.Last(ctx)
 	if err != nil {
-		return log.Live, err
+		return false, err
 	}
 	if p.flags.follow && log.Live {
-		end = 0
-	} else if end <= p.last {
-		return log.Live, nil
+		return false, p.copy(ctx, log, 0)
 	}
-	return log.Live, p.copy(ctx, log, end)
+	if end > p.last {
+		err = p.copy(ctx, log, end)
+	}
+	return p.last >= end, err
 }
 
 // copy prints up to a sequence, 0 for no end.

@@ -187,3 +187,21 @@ func TestEventsBesideARun(t *testing.T) {
 	follow.await(t, 240)
 	p.terminate(t)
 }
+
+// events that begins while the process that keeps the log ends still lists
+// everything.
+func TestEventsWhileARunEnds(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldConfig{orders: 300})
+	succeed(t, "run", "-c", w.config, "--once")
+	for range 3 {
+		p := launch(t, "run", "-c", w.config)
+		p.log.await(t, "line is running")
+		var ended sync.WaitGroup
+		ended.Go(func() { p.terminate(t) })
+		if got := len(w.events(t)); got != 300 {
+			t.Errorf("%d events", got)
+		}
+		ended.Wait()
+	}
+}

@@ -16,6 +16,9 @@ const (
 	// dirWait is how long a start waits for another process to give up the
 	// data directory; a reader like `orderwire events` does so soon.
 	dirWait = 10 * time.Second
+	// giveUpAfter is how long a reader waits for the process that keeps the log
+	// to come back before it looks for the log anew.
+	giveUpAfter = 3 * time.Second
 	// attachTimeout bounds finding a running server, or starting one to read.
 	attachTimeout = 30 * time.Second
 )
@@ -85,6 +88,9 @@ func OpenReader(ctx context.Context, c *config.Config, log *slog.Logger) (*Reade
 func attach(ctx context.Context, c *config.Config, url string, log *slog.Logger) (*Reader, error) {
 	cfg := logConfig(c, url, log)
 	cfg.ReadOnly = true
+	if c.NATS.URL == "" {
+		cfg.GiveUpAfter, cfg.Timeout = giveUpAfter, giveUpAfter // the process that keeps the log may end at any time
+	}
 	l, err := jetstream.Open(ctx, cfg)
 	if err != nil {
 		return nil, err

@@ -31,9 +31,7 @@ func (c *Courier) Run(ctx context.Context) error {
 		}
 		wait := pause.NextBackOff()
 		c.cfg.Logger.Error("endpoint stands still, the log holds its events", "endpoint", c.cfg.Name, "error", err, "again_in", wait)
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
+		if !pauseFor(ctx, wait) {
 			return nil
 		}
 	}
@@ -201,9 +199,9 @@ func (r *route) begin(ctx context.Context, e schema.Entry) {
 			}
 			r.outcomes <- outcome{key: e.Event.Key(), seq: e.Sequence}
 			r.waiting.Add(1)
-			err = pauseFor(ctx, result.pause)
+			waited := pauseFor(ctx, result.pause)
 			r.waiting.Add(-1)
-			if err != nil {
+			if !waited {
 				return
 			}
 		}
@@ -243,14 +241,15 @@ func (r *route) conclude(ctx context.Context, e schema.Entry, result attemptResu
 	return o
 }
 
-func pauseFor(ctx context.Context, d time.Duration) error {
+// pauseFor waits, and returns false when ctx ends before the time is up.
+func pauseFor(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		return nil
+		return true
 	case <-ctx.Done():
-		return ctx.Err()
+		return false
 	}
 }
 

@@ -110,9 +110,7 @@ func (r *Runner) Run(ctx context.Context) error {
 		text := err.Error()
 		r.failed.Store(&text)
 		r.cfg.Logger.Error("sink stands still, the log holds its events", "sink", r.cfg.Name, "error", err, "again_in", wait)
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
+		if !pauseFor(ctx, wait) {
 			return nil
 		}
 	}

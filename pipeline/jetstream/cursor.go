@@ -34,11 +34,7 @@ func (l *Log) SaveCoverage(ctx context.Context, name string, v any) error {
 func (l *Log) loadJSON(ctx context.Context, bucket, name string, v any) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.cfg.Timeout)
 	defer cancel()
-	kv, err := l.js.KeyValue(ctx, bucket)
-	if err != nil {
-		return false, fmt.Errorf("bucket %s: %w", bucket, err)
-	}
-	entry, err := kv.Get(ctx, name)
+	entry, err := l.kv[bucket].Get(ctx, name)
 	if errors.Is(err, jetstream.ErrKeyNotFound) {
 		return false, nil
 	}
@@ -58,11 +54,7 @@ func (l *Log) saveJSON(ctx context.Context, bucket, name string, v any) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, l.cfg.Timeout)
 	defer cancel()
-	kv, err := l.js.KeyValue(ctx, bucket)
-	if err != nil {
-		return fmt.Errorf("bucket %s: %w", bucket, err)
-	}
-	if _, err := kv.Put(ctx, name, b); err != nil {
+	if _, err := l.kv[bucket].Put(ctx, name, b); err != nil {
 		return fmt.Errorf("bucket %s, key %s: %w", bucket, name, err)
 	}
 	return nil

@@ -45,6 +45,7 @@ type Log struct {
 	js     jetstream.JetStream
 	stream jetstream.Stream
 	state  jetstream.Stream
+	kv     map[string]jetstream.KeyValue // cursors and coverage, by bucket
 	index  *index
 }
 
@@ -125,10 +126,26 @@ func (l *Log) open(ctx context.Context) error {
 	if l.stream, err = l.js.Stream(ctx, StreamName); err == nil {
 		l.state, err = l.js.Stream(ctx, stateStream)
 	}
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
+	if err == nil {
+		err = l.openBuckets(ctx)
+	}
+	if errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, jetstream.ErrBucketNotFound) {
 		return ErrNoLog
 	}
 	return err
+}
+
+// openBuckets looks the buckets up once; every save would ask the server again.
+func (l *Log) openBuckets(ctx context.Context) error {
+	l.kv = make(map[string]jetstream.KeyValue)
+	for _, bucket := range []string{CursorBucket, CoverageBucket} {
+		kv, err := l.js.KeyValue(ctx, bucket)
+		if err != nil {
+			return fmt.Errorf("bucket %s: %w", bucket, err)
+		}
+		l.kv[bucket] = kv
+	}
+	return nil
 }
 
 // atLeast refuses servers that lack atomic batches, which came with 2.12.

@@ -120,11 +120,9 @@ type reading struct {
 }
 
 // run keeps the subscription alive until it is to end.
-func (r *reading) run(parent context.Context, cc *consuming) {
-	ctx, cancel := context.WithCancel(parent)
+func (r *reading) run(ctx context.Context, cc *consuming) {
 	defer close(r.out)
 	defer r.acks.Wait()
-	defer cancel()
 	retry := backoff.NewExponentialBackOff()
 	for {
 		select {

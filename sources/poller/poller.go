@@ -15,8 +15,9 @@ import (
 
 // Poller polls one account. Create it with [New].
 type Poller struct {
-	cfg   Config
-	stats counters
+	cfg    Config
+	stats  counters
+	buried map[uint64]bool // content hashes of bad records; belongs to the poll under way
 }
 
 type counters struct {
@@ -40,7 +41,9 @@ type Stats struct {
 }
 
 // New returns a poller that has not begun.
-func New(cfg Config) *Poller { return &Poller{cfg: cfg.withDefaults()} }
+func New(cfg Config) *Poller {
+	return &Poller{cfg: cfg.withDefaults(), buried: make(map[uint64]bool)}
+}
 
 // Stats may be called at any time from any goroutine.
 func (p *Poller) Stats() Stats {
@@ -117,7 +120,7 @@ func (p *Poller) poll(ctx context.Context) error {
 	if at.OrderField != a.OrderField {
 		at = progress{OrderField: a.OrderField}
 	}
-	r := &recorder{Poller: p, buried: make(map[uint64]bool)}
+	r := &recorder{Poller: p}
 	for _, w := range a.plan(at, p.cfg.Now()) {
 		covered, err := r.readWindow(ctx, w)
 		if err != nil {

@@ -38,7 +38,6 @@ type record struct {
 // goroutine owns it.
 type recorder struct {
 	*Poller
-	buried map[uint64]bool // content hashes of bad records
 }
 
 // change is a record that differs from what the log knows.

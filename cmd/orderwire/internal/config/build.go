@@ -37,12 +37,12 @@ func (a *Account) Poller() (poller.Account, error) {
 }
 
 // Sink returns the archive's settings.
-func (a *Archive) Sink(log *slog.Logger) (archive.Config, error) {
+func (a *Archive) Sink(log *slog.Logger) archive.Config {
 	dir := a.URL
 	if u, err := url.Parse(a.URL); err == nil && u.Scheme == "file" {
 		dir = u.Path
 	}
-	return archive.Config{Dir: dir, RollBytes: int64(a.RollBytes), RollEvery: time.Duration(a.RollEvery), Logger: log}, nil
+	return archive.Config{Dir: dir, RollBytes: int64(a.RollBytes), RollEvery: time.Duration(a.RollEvery), Logger: log}
 }
 
 // Endpoint returns an endpoint's settings.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -93,12 +94,8 @@ func (l *Line) openPollers(ctx context.Context, c *config.Config) error {
 	return nil
 }
 
-func (l *Line) openArchive(ctx context.Context, c *config.Config) error {
-	cfg, err := c.Archive.Sink(l.log)
-	if err != nil {
-		return err
-	}
-	if l.archive, err = archive.Open(ctx, cfg); err != nil {
+func (l *Line) openArchive(ctx context.Context, c *config.Config) (err error) {
+	if l.archive, err = archive.Open(ctx, c.Archive.Sink(l.log)); err != nil {
 		return err
 	}
 	l.closers = append(l.closers, l.archive.Close)
@@ -167,14 +164,12 @@ func (l *Line) Once(ctx context.Context) error {
 
 func (l *Line) pollAll(ctx context.Context) error {
 	failures := make([]error, len(l.pollers))
-	var group errgroup.Group
+	var polls sync.WaitGroup
 	for i, p := range l.pollers {
-		group.Go(func() error {
-			failures[i] = p.Poll(ctx)
-			return nil
-		})
+		polls.Go(func() { failures[i] = p.Poll(ctx) })
 	}
-	return errors.Join(group.Wait(), errors.Join(failures...))
+	polls.Wait()
+	return errors.Join(failures...)
 }
 
 func (l *Line) drain(ctx context.Context) error {

@@ -32,6 +32,8 @@ type OrdersPage struct {
 	// pages that repeat each other word for word have the same, whatever page
 	// number or total stands beside the list. It is 0 when there is no list.
 	Digest uint64
+
+	glances []Glance // of Records, nil for a page that was put together by hand
 }
 
 // SplitOrders splits the Data of a list of orders into its raw records, in one
@@ -68,6 +70,7 @@ var totalNames = []string{"Total", "TotalCount", "total", "Count"}
 type listing struct {
 	raw     []byte           // the list as sent, nil when there is none
 	records []jsontext.Value // its elements
+	glances []Glance         // at the elements
 	found   bool             // a list, or the place where an empty one would be
 	named   bool             // it is the member List
 	members int              // members of Data
@@ -76,7 +79,7 @@ type listing struct {
 }
 
 func (l *listing) page() OrdersPage {
-	p := OrdersPage{Records: l.records, Total: -1}
+	p := OrdersPage{Records: l.records, glances: l.glances, Total: -1}
 	if l.rank > 0 {
 		p.Total = l.total
 	}
@@ -113,39 +116,50 @@ func (s *scanner) refuse(depth int, err error) bool {
 
 func (s *scanner) plainList(depth int, l *listing) bool {
 	start := s.i
-	records, objects, ok := s.elements(depth)
+	objects, ok := s.elements(depth, l)
 	if ok && !objects {
 		s.i = start
 		return s.fail(BodyShape, errRecord)
 	}
-	l.found, l.records, l.raw = true, records, s.b[start:s.i]
+	l.found, l.raw = true, s.b[start:s.i]
 	return ok
 }
 
-// elements walks the array at i and returns its elements; objects reports
-// whether they all are objects.
-func (s *scanner) elements(depth int) (all []jsontext.Value, objects, ok bool) {
+// elements walks the array at i and keeps its elements, with a glance at each;
+// objects reports whether they all are objects.
+func (s *scanner) elements(depth int, l *listing) (objects, ok bool) {
+	l.records, l.glances = nil, nil
 	if !s.opens(depth) {
-		return nil, false, false
+		return false, false
 	}
 	if s.peek() == ']' {
 		s.i++
-		return nil, true, true
+		return true, true
 	}
-	all = make([]jsontext.Value, 0, 256)
-	objects = true
-	for {
-		objects = s.peek() == '{' && objects
-		element, ok := s.span(depth - 1)
-		if !ok {
-			return nil, false, false
+	l.records, l.glances = make([]jsontext.Value, 0, 256), make([]Glance, 0, 256)
+	for objects = true; ; s.i++ {
+		if !s.element(depth-1, l, &objects) {
+			return false, false
 		}
-		all = append(all, element)
 		if s.peek() != ',' {
-			return all, objects, s.closes(']')
+			return objects, s.closes(']')
 		}
-		s.i++
 	}
+}
+
+// element walks the value at i, and glances at it when it is an object.
+func (s *scanner) element(depth int, l *listing, objects *bool) bool {
+	var g Glance
+	isObject := s.peek() == '{'
+	start := s.i
+	var ok bool
+	if isObject {
+		ok = s.order(depth, &g)
+	} else {
+		*objects, ok = false, s.value(depth)
+	}
+	l.records, l.glances = append(l.records, s.b[start:s.i:s.i]), append(l.glances, g)
+	return ok
 }
 
 func (s *scanner) wrappedList(depth int, l *listing) bool {
@@ -173,7 +187,7 @@ func (s *scanner) wrappedList(depth int, l *listing) bool {
 
 // namedList walks the member List, which counts before all others.
 func (s *scanner) namedList(depth int, l *listing) bool {
-	l.named, l.found, l.records, l.raw = true, true, nil, nil
+	l.named, l.found, l.records, l.glances, l.raw = true, true, nil, nil, nil
 	switch s.peek() {
 	case '[':
 		return s.plainList(depth, l)
@@ -199,9 +213,11 @@ func (s *scanner) candidate(depth int, l *listing) bool {
 		return s.value(depth)
 	}
 	start := s.i
-	records, objects, ok := s.elements(depth)
+	objects, ok := s.elements(depth, l)
 	if ok && objects {
-		l.found, l.records, l.raw = true, records, s.b[start:s.i]
+		l.found, l.raw = true, s.b[start:s.i]
+	} else {
+		l.records, l.glances = nil, nil
 	}
 	return ok
 }

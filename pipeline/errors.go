@@ -11,22 +11,64 @@ import (
 // unreadable, or a sink can never take it.
 var ErrPoison = errors.New("unusable event")
 
+// Errors of publishing, beside [*StaleError]. After any other error the outcome
+// is unknown: the same call may be made again, and says [ErrStored] if the log
+// has it already.
+var (
+	// ErrStored says that exactly these messages are in the log already: an
+	// earlier call stored them, and its answer was lost. Nothing is left to do.
+	ErrStored = errors.New("these messages are in the log already")
+	// ErrNoQuorum says that the servers cannot store anything at present, for
+	// example because most of a cluster is down. Nothing was stored; try later.
+	ErrNoQuorum = errors.New("the log cannot take messages at present")
+	// ErrTooLarge says that a message is larger than the server or the stream
+	// takes; see [TooLargeError]. Trying again cannot help.
+	ErrTooLarge = errors.New("message too large for the log")
+	// ErrClosed says that the publisher or subscriber was closed.
+	ErrClosed = errors.New("closed")
+)
+
 // StaleError is the log's refusal of a batch that was made from an outdated
-// picture: another writer has added events of at least one of its orders, or
-// this very batch is in the log already. Nothing of the batch was stored. The
-// writer loads the orders again and compares again.
+// picture: another writer has added events of at least one of its orders.
+// Nothing of the batch was stored. The writer loads the orders again and
+// compares again.
 type StaleError struct {
-	Orders int   // orders in the refused batch
+	// Orders whose last event is another than the batch expected. Empty when
+	// the log had moved on once more by the time it was asked, or when the
+	// messages name no orders.
+	Orders []schema.OrderKey
+	Batch  int   // messages in the refused batch
 	Cause  error // the server's answer
 }
 
-// Error says how large the refused batch was.
+// Error says how large the refused batch was and names the first order.
 func (e *StaleError) Error() string {
-	return fmt.Sprintf("the log has moved on under a batch of %d orders: %v", e.Orders, e.Cause)
+	which := ""
+	if len(e.Orders) > 0 {
+		which = fmt.Sprintf(" (%d of its orders, %s the first)", len(e.Orders), e.Orders[0])
+	}
+	return fmt.Sprintf("the log has moved on under a batch of %d%s: %v", e.Batch, which, e.Cause)
 }
 
 // Unwrap returns the server's answer.
 func (e *StaleError) Unwrap() error { return e.Cause }
+
+// TooLargeError names a message that the log never takes. Nothing of the call
+// was stored. It wraps [ErrTooLarge].
+type TooLargeError struct {
+	Message string // its UUID
+	Size    int    // bytes, headers included
+	Limit   int    // bytes that the server and the stream take
+}
+
+// Error says how large the message is and what the limit is.
+func (e *TooLargeError) Error() string {
+	return fmt.Sprintf("%v: message %s has %d bytes, the limit is %d (max_payload of the NATS server, or the stream's maximum message size)",
+		ErrTooLarge, e.Message, e.Size, e.Limit)
+}
+
+// Unwrap returns ErrTooLarge.
+func (e *TooLargeError) Unwrap() error { return ErrTooLarge }
 
 // Known is what a writer keeps in memory of an order.
 type Known struct {

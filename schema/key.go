@@ -24,12 +24,14 @@ type OrderKey struct {
 // String returns the key as three escaped tokens, "account.program.order": the
 // key of the order in the state bucket, and the middle of its subjects.
 func (k OrderKey) String() string {
-	b := make([]byte, 0, len(k.Account)+len(k.Program)+len(k.OrderSn)+8)
-	b = appendToken(b, k.Account)
-	b = append(b, '.')
-	b = appendToken(b, k.Program)
-	b = append(b, '.')
-	return string(appendToken(b, k.OrderSn))
+	return string(k.AppendTo(make([]byte, 0, len(k.Account)+len(k.Program)+len(k.OrderSn)+8)))
+}
+
+// AppendTo appends what String returns.
+func (k OrderKey) AppendTo(b []byte) []byte {
+	b = append(AppendToken(b, k.Account), '.')
+	b = append(AppendToken(b, k.Program), '.')
+	return AppendToken(b, k.OrderSn)
 }
 
 // Subject returns the subject of the order's events of one type,
@@ -76,7 +78,7 @@ func ParseSubject(subject string) (OrderKey, EventType, error) {
 // EscapeToken makes any text a token of a NATS subject and of a KV key: bytes
 // outside A-Z a-z 0-9 _ - become =XX (hexadecimal, upper case), and the empty
 // text becomes "=".
-func EscapeToken(s string) string { return string(appendToken(nil, s)) }
+func EscapeToken(s string) string { return string(AppendToken(nil, s)) }
 
 // UnescapeToken reverses [EscapeToken]. It accepts only what EscapeToken
 // writes, so that every text has one token. The error wraps [ErrSubject].
@@ -109,8 +111,9 @@ func UnescapeToken(token string) (string, error) {
 
 const hexDigits = "0123456789ABCDEF"
 
-func appendToken(b []byte, s string) []byte {
-	if s == "" {
+// AppendToken appends what [EscapeToken] returns.
+func AppendToken[T string | []byte](b []byte, s T) []byte {
+	if len(s) == 0 {
 		return append(b, '=')
 	}
 	for i := range len(s) {

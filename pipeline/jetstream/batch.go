@@ -23,15 +23,8 @@ const (
 	headerBatchCommit = "Nats-Batch-Commit"
 )
 
-// Codes of the server's refusals that say that the picture is outdated.
-const (
-	codeWrongLastSequence         = 10071
-	codeWrongLastSequenceConstant = 10164
-	codeBatchDuplicate            = 10201
-)
-
-// ErrBatchAnswer marks an answer to a publish that does not belong to it.
-var ErrBatchAnswer = errors.New("unexpected answer to a publish")
+// ErrBatchAnswer marks an answer to a request that does not belong to it.
+var ErrBatchAnswer = errors.New("unexpected answer of the server")
 
 // ack is the server's answer to a publish or to the commit of a batch.
 type ack struct {
@@ -45,23 +38,25 @@ type ack struct {
 
 // publishBatch stores all messages, or none, and returns the sequence of the
 // first: a batch takes consecutive sequences. One message goes out plainly.
-func publishBatch(ctx context.Context, nc *nats.Conn, msgs []*nats.Msg) (first uint64, err error) {
-	last := len(msgs) - 1
+func publishBatch(ctx context.Context, nc *nats.Conn, batch []outgoing) (first uint64, err error) {
+	last := len(batch) - 1
 	var id string
 	if last > 0 {
 		id = nuid.Next()
-		for i, m := range msgs {
-			m.Header[headerBatchID] = []string{id}
-			m.Header[headerBatchSeq] = []string{strconv.Itoa(i + 1)}
+		ids := []string{id} // shared: nobody writes to it
+		for i := range batch {
+			h := batch[i].wire.Header
+			h[headerBatchID] = ids
+			h[headerBatchSeq] = []string{strconv.Itoa(i + 1)}
 		}
-		msgs[last].Header[headerBatchCommit] = []string{"1"}
+		batch[last].wire.Header[headerBatchCommit] = []string{"1"}
 	}
-	for _, m := range msgs[:last] {
-		if err := nc.PublishMsg(m); err != nil {
+	for i := range last {
+		if err := nc.PublishMsg(batch[i].wire); err != nil {
 			return 0, fmt.Errorf("publish: %w", err)
 		}
 	}
-	answer, err := nc.RequestMsgWithContext(ctx, msgs[last])
+	answer, err := nc.RequestMsgWithContext(ctx, batch[last].wire)
 	if err != nil {
 		return 0, fmt.Errorf("publish: %w", err)
 	}
@@ -69,8 +64,8 @@ func publishBatch(ctx context.Context, nc *nats.Conn, msgs []*nats.Msg) (first u
 	if err != nil {
 		return 0, err
 	}
-	if last > 0 && (a.BatchID != id || a.BatchSize != len(msgs)) {
-		return 0, fmt.Errorf("%w: batch of %d messages acknowledged as %d", ErrBatchAnswer, len(msgs), a.BatchSize)
+	if last > 0 && (a.BatchID != id || a.BatchSize != len(batch)) {
+		return 0, fmt.Errorf("%w: batch of %d messages acknowledged as %d", ErrBatchAnswer, len(batch), a.BatchSize)
 	}
 	return a.Sequence - uint64(last), nil
 }
@@ -94,19 +89,42 @@ func readAck(data []byte) (ack, error) {
 // errDuplicate says that the message id is in the log already.
 var errDuplicate = errors.New("message id is in the log already")
 
-// outdated reports whether the server refused because the log has moved on.
-func outdated(err error) bool {
-	if errors.Is(err, errDuplicate) {
-		return true
+// The server's refusals, by what they mean for a publisher.
+var (
+	// outdatedCodes say that the log has moved on.
+	outdatedCodes = map[jetstream.ErrorCode]bool{
+		10071: true, // wrong last sequence
+		10164: true, // the same, while a message of the order is being stored
+		10201: true, // the batch holds a message id that is in the log
 	}
+	// unavailableCodes say that nothing was stored, and that this passes.
+	unavailableCodes = map[jetstream.ErrorCode]bool{
+		10008: true, // JetStream system temporarily unavailable
+		10009: true, // not the leader
+		10118: true, // stream is offline
+		10163: true, // expected last sequence per subject temporarily unavailable
+		10176: true, // incomplete batch: the leader changed in the middle of it
+		10194: true, // stream is offline, with a reason
+		10210: true, // too many batches under way
+	}
+	// tooLargeCodes say that a message or batch never fits.
+	tooLargeCodes = map[jetstream.ErrorCode]bool{
+		10054: true, // message size exceeds maximum
+		10097: true, // header size exceeds maximum
+		10199: true, // batch is too large
+	}
+)
+
+func refusedWith(err error, codes map[jetstream.ErrorCode]bool) bool {
 	var api *jetstream.APIError
-	if !errors.As(err, &api) {
-		return false
-	}
-	switch api.ErrorCode {
-	case codeWrongLastSequence, codeWrongLastSequenceConstant, codeBatchDuplicate:
-		return true
-	default:
-		return false
-	}
+	return errors.As(err, &api) && codes[api.ErrorCode]
+}
+
+// outdated reports whether the server refused because the log has moved on.
+func outdated(err error) bool { return errors.Is(err, errDuplicate) || refusedWith(err, outdatedCodes) }
+
+// unavailable reports whether nothing was stored because the servers cannot
+// store anything at present.
+func unavailable(err error) bool {
+	return errors.Is(err, nats.ErrNoResponders) || refusedWith(err, unavailableCodes)
 }

@@ -8,9 +8,23 @@
 // batch are stored or none (NATS ADR-50). Each message names the sequence that
 // its order's last event must have (Nats-Expected-Last-Subject-Sequence on the
 // order's subjects) and its deterministic id (Nats-Msg-Id). A writer with an
-// outdated picture therefore cannot double, lose or reorder an order's events:
-// it is refused with a [pipeline.StaleError], loads and compares again. That
-// also settles a publish whose answer was lost: it is simply done again.
+// outdated picture therefore cannot double, lose or reorder an order's events.
+//
+// After a refusal the publisher asks the stream's leader about every order of
+// the batch, because a replica may be behind and the refusal does not say which
+// order it was. Either the batch is there already, byte for byte
+// ([pipeline.ErrStored]): its answer was lost, and the same call made again has
+// settled that. Or some orders have moved on, and [pipeline.StaleError] names
+// them; the index knows their last events by then, so loading and comparing
+// again is all that is left to do. The id alone proves nothing: two writers can
+// mean different things by version 7 of an order.
+//
+// While no server can store anything (no leader, no quorum, a leader that
+// changed in the middle of a batch), the publisher tries again for the time of
+// a request, because then nothing was stored. An answer that does not come in
+// time is an error: the outcome is unknown until the call is made again.
+//
+// Batches with no order in common go side by side, up to four of a connection.
 //
 // # State
 //
@@ -19,6 +33,9 @@
 // subjects of its own, so nobody can write to it. It may lag behind the stream
 // for a moment; [Log.Load] asks the stream first and the bucket for what has
 // aged out, and the index reads the bucket and then the stream's tail behind it.
+// The index holds 28 bytes of an order in flat tables at most seven eighths
+// full, without keys: an entry is a hint where to look, and what is found there
+// is checked to be the order's.
 //
 // # Reading
 //

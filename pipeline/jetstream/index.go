@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -20,45 +19,44 @@ import (
 // sequence, filter and transform, separated by spaces.
 const headerStreamSource = "Nats-Stream-Source"
 
-// index is what the writer knows of every order, by a 128-bit hash of its key.
-type index struct {
-	mu     sync.RWMutex
-	orders map[xxh3.Uint128]pipeline.Known
-}
-
-func newIndex() *index { return &index{orders: make(map[xxh3.Uint128]pipeline.Known)} }
-
-func hashKey(key string) xxh3.Uint128 { return xxh3.HashString128(key) }
+// index is what the writer knows of every order.
+type index struct{ table }
 
 // keyOfFilter returns the key in the filter that [schema.OrderKey.Subjects] makes.
 func keyOfFilter(filter string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(filter, schema.SubjectRoot+"."), ".*")
 }
 
-func (x *index) get(h xxh3.Uint128) (pipeline.Known, bool) {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	k, ok := x.orders[h]
-	return k, ok
+// keyOfSubject cuts the key out of the subject of an event; ok is false for
+// a subject of another kind.
+func keyOfSubject(subject string) (key string, ok bool) {
+	key, ok = strings.CutPrefix(subject, schema.SubjectRoot+".")
+	end := strings.LastIndexByte(key, '.')
+	if !ok || end < 0 {
+		return "", false
+	}
+	return key[:end], true
 }
 
-// set stores what is known unless something newer is.
-func (x *index) set(h xxh3.Uint128, k pipeline.Known) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if old, ok := x.orders[h]; !ok || k.Version >= old.Version {
-		x.orders[h] = k
-	}
+// set stores what is known unless something newer is. What aged out of the
+// stream has the sequence 0 and is no older for it.
+func (x *index) set(hash uint64, k pipeline.Known) {
+	x.update(hash, func(old pipeline.Known) pipeline.Known {
+		if k.Version < old.Version {
+			return old
+		}
+		return k
+	})
 }
 
 // touch notes the hash of a record that gave no change at this version.
-func (x *index) touch(h xxh3.Uint128, version, content uint64) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if k, ok := x.orders[h]; ok && k.Version == version {
-		k.Content = content
-		x.orders[h] = k
-	}
+func (x *index) touch(hash uint64, version, content uint64) {
+	x.update(hash, func(old pipeline.Known) pipeline.Known {
+		if old.Version == version {
+			old.Content = content
+		}
+		return old
+	})
 }
 
 // Known returns what the index holds of an order. It may be behind the log
@@ -66,6 +64,9 @@ func (x *index) touch(h xxh3.Uint128, version, content uint64) {
 func (l *Log) Known(key schema.OrderKey) (pipeline.Known, bool) {
 	return l.index.get(hashKey(key.String()))
 }
+
+// Lookup is [Log.Known] by the key's text, for a caller who has many to look up.
+func (l *Log) Lookup(key []byte) (pipeline.Known, bool) { return l.index.get(xxh3.Hash(key)) }
 
 // Touch notes that a record with this content hash is no change from the given
 // version of its order, so that the same bytes need not be compared again.
@@ -75,9 +76,8 @@ func (l *Log) Touch(key schema.OrderKey, version, content uint64) {
 
 // Orders returns the number of orders in the index.
 func (l *Log) Orders() int {
-	l.index.mu.RLock()
-	defer l.index.mu.RUnlock()
-	return len(l.index.orders)
+	orders, _ := l.index.size()
+	return orders
 }
 
 // LoadIndex reads the index from the state bucket's headers, then from the
@@ -90,7 +90,8 @@ func (l *Log) LoadIndex(ctx context.Context) error {
 			return err
 		}
 		newest = max(newest, seq)
-		return l.index.learn(strings.TrimPrefix(m.Subject(), statePrefix), seq, m.Headers())
+		l.index.learn(strings.TrimPrefix(m.Subject(), statePrefix), seq, m.Headers())
+		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("state index from bucket %s: %w", StateBucket, err)
@@ -100,11 +101,10 @@ func (l *Log) LoadIndex(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		key, _, err := schema.ParseSubject(m.Subject())
-		if err != nil {
-			return nil //nolint:nilerr // a message that somebody else put there is no order's state
+		if key, ok := keyOfSubject(m.Subject()); ok {
+			l.index.learn(key, meta.Sequence.Stream, m.Headers())
 		}
-		return l.index.learn(key.String(), meta.Sequence.Stream, m.Headers())
+		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("state index from stream %s: %w", StreamName, err)
@@ -113,26 +113,34 @@ func (l *Log) LoadIndex(ctx context.Context) error {
 }
 
 // learn takes in a message's headers; one without ours is left to [Log.Load].
-func (x *index) learn(key string, seq uint64, h nats.Header) error {
+func (x *index) learn(key string, seq uint64, h nats.Header) {
+	version, content, ok := stateHeaders(h)
+	if ok {
+		x.set(hashKey(key), pipeline.Known{Sequence: seq, Version: version, Content: content})
+	}
+}
+
+// stateHeaders reads what a publisher of Orderwire says of a message in its
+// headers; ok is false for a message of somebody else.
+func stateHeaders(h nats.Header) (version, content uint64, ok bool) {
 	version, err := strconv.ParseUint(h.Get(pipeline.MetaVersion), 10, 64)
 	if err != nil {
-		return nil //nolint:nilerr // not written by an Orderwire publisher
+		return 0, 0, false
 	}
-	content, err := strconv.ParseUint(h.Get(pipeline.MetaContent), 16, 64)
-	if err != nil {
+	if content, err = strconv.ParseUint(h.Get(pipeline.MetaContent), 16, 64); err != nil {
 		content = 0
 	}
-	x.set(hashKey(key), pipeline.Known{Sequence: seq, Version: version, Content: content})
-	return nil
+	return version, content, true
 }
 
 // sourceSequence reads the sequence from a Nats-Stream-Source header.
 func sourceSequence(header string) (uint64, error) {
-	fields := strings.Fields(header)
-	if len(fields) < 2 {
+	_, rest, found := strings.Cut(header, " ")
+	seq, _, _ := strings.Cut(rest, " ")
+	if !found {
 		return 0, fmt.Errorf("header %s has no sequence", headerStreamSource)
 	}
-	return strconv.ParseUint(fields[1], 10, 64)
+	return strconv.ParseUint(seq, 10, 64)
 }
 
 // scanHeaders calls take with the headers of all messages from a sequence to
@@ -162,7 +170,7 @@ func scanHeaders(ctx context.Context, js jetstream.JetStream, stream string, fro
 		if err == nil {
 			err = take(m)
 		}
-		if ended = err != nil || meta.NumPending == 0; ended {
+		if ended = err != nil || meta.NumPending == 0 || meta.Sequence.Stream >= last; ended {
 			done <- err
 		}
 	}, jetstream.PullMaxMessages(4096))

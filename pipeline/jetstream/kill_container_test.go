@@ -173,19 +173,20 @@ func (w *writer) publish(ctx context.Context, id batchID) error {
 	}
 	w.batches[id] = b
 	for tries := 1; ; tries++ {
-		var stale *pipeline.StaleError
 		err := w.log.Publisher().Publish(pipeline.Topic, b.msgs...)
 		switch {
 		case err == nil:
 			b.stored = true
 			w.acked.set(w.acked.now() + 1)
 			return nil
-		case errors.As(err, &stale) && tries == 1:
-			return fmt.Errorf("%s was refused though nobody else writes: %w", id, err)
-		case errors.As(err, &stale):
+		case errors.Is(err, pipeline.ErrStored) && tries == 1:
+			return fmt.Errorf("%s was there before it was sent: %w", id, err)
+		case errors.Is(err, pipeline.ErrStored):
 			b.stored = true
 			w.found++
 			return w.find(ctx, id)
+		case errors.As(err, new(*pipeline.StaleError)):
+			return fmt.Errorf("%s was refused though nobody else writes: %w", id, err)
 		case ctx.Err() != nil:
 			return ctx.Err()
 		}
@@ -211,8 +212,7 @@ func (w *writer) compose(id batchID) (*batch, error) {
 	return b, nil
 }
 
-// find makes sure that a refused batch is in the log, as a poller does: it loads
-// the orders again, and thereby the sequences for the next version.
+// find makes sure that a batch that was said to be in the log is there.
 func (w *writer) find(ctx context.Context, id batchID) error {
 	from, to := id.orders()
 	for n := from; n < to; n++ {

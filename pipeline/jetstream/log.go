@@ -46,7 +46,9 @@ type Log struct {
 	stream jetstream.Stream
 	state  jetstream.Stream
 	kv     map[string]jetstream.KeyValue // cursors and coverage, by bucket
-	index  *index
+	index  index
+	// batches holds a token for each batch under way.
+	batches chan struct{}
 }
 
 // Open connects, makes sure that streams and buckets are as configured, and
@@ -57,7 +59,7 @@ func Open(ctx context.Context, cfg Config) (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Log{cfg: cfg, nc: nc, index: newIndex()}
+	l := &Log{cfg: cfg, nc: nc, batches: make(chan struct{}, batchesAtOnce)}
 	if err := l.open(ctx); err != nil {
 		nc.Close()
 		return nil, err

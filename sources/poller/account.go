@@ -70,11 +70,13 @@ type Network interface {
 
 // Log is the part of the order log that a poll uses.
 type Log interface {
-	// Known returns what is kept in memory of an order; it may be outdated.
-	Known(key schema.OrderKey) (pipeline.Known, bool)
+	// Lookup returns what is kept in memory of the order whose key has this text
+	// (see [schema.OrderKey.String]); it may be outdated until publishing says so.
+	Lookup(key []byte) (pipeline.Known, bool)
 	// Touch notes that a record with this hash is no change from a version.
 	Touch(key schema.OrderKey, version, content uint64)
-	// Load asks the log itself for an order's last event.
+	// Load asks the log itself for an order's last event. The error wraps
+	// [pipeline.ErrPoison] when that is unreadable.
 	Load(ctx context.Context, key schema.OrderKey) (pipeline.State, error)
 	// Bury stores a record that is no readable order.
 	Bury(ctx context.Context, d pipeline.DeadLetter) error

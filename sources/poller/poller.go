@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/orderwire/orderwire/schema"
 	"github.com/orderwire/orderwire/sources/openapi"
@@ -17,7 +18,7 @@ import (
 type Poller struct {
 	cfg    Config
 	stats  counters
-	buried map[uint64]bool // content hashes of bad records; belongs to the poll under way
+	buried memory
 }
 
 type counters struct {
@@ -42,7 +43,7 @@ type Stats struct {
 
 // New returns a poller that has not begun.
 func New(cfg Config) *Poller {
-	return &Poller{cfg: cfg.withDefaults(), buried: make(map[uint64]bool)}
+	return &Poller{cfg: cfg.withDefaults()}
 }
 
 // Stats may be called at any time from any goroutine.
@@ -120,23 +121,70 @@ func (p *Poller) poll(ctx context.Context) error {
 	if at.OrderField != a.OrderField {
 		at = progress{OrderField: a.OrderField}
 	}
-	r := &recorder{Poller: p}
-	for _, w := range a.plan(at, p.cfg.Now()) {
-		covered, err := r.readWindow(ctx, w)
-		if err != nil {
-			return fmt.Errorf("orders from %s to %s: %w", w.From.Format(time.RFC3339), w.To.Format(time.RFC3339), err)
+	return p.readWindows(ctx, a.plan(at, p.cfg.Now()), at)
+}
+
+// windowsAtOnce is the number of windows that are read side by side, so that
+// the end of one does not keep the next waiting.
+const windowsAtOnce = 2
+
+// outcome is how the reading of a window ended.
+type outcome struct {
+	done chan struct{} // closed when it has
+	ok   bool          // the window is closed, to be read after done
+}
+
+// readWindows reads the windows and moves the cursor behind them, one after the
+// other, each when the log has everything of it. After a failure no window is
+// begun any more; those before the one that failed are read to their end.
+func (p *Poller) readWindows(ctx context.Context, windows []Window, at progress) error {
+	var group errgroup.Group // whose first error is the one to report
+	group.SetLimit(windowsAtOnce)
+	var failed atomic.Bool
+	before := &outcome{done: make(chan struct{}), ok: true}
+	close(before.done)
+	for _, w := range windows {
+		if failed.Load() {
+			break
 		}
-		if a.OrderField == CreationTime {
-			if err := r.findVanished(ctx, w, &covered); err != nil {
-				return err
+		previous, own := before, &outcome{done: make(chan struct{})}
+		before = own
+		group.Go(func() error {
+			defer close(own.done)
+			err := p.readWindow(ctx, w, previous, &at)
+			own.ok = err == nil
+			if err != nil {
+				failed.Store(true)
+				return fmt.Errorf("orders from %s to %s: %w", w.From.Format(time.RFC3339), w.To.Format(time.RFC3339), err)
 			}
-		}
-		at.advance(a, w, p.cfg.Now())
-		if err := p.close(ctx, w, covered, at); err != nil {
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+// errBefore says that a window stays open because the one before it does.
+var errBefore = errors.New("the window before it was not read")
+
+// readWindow reads a window, waits until the one before is closed, and closes
+// this one. The progress is its own from then on.
+func (p *Poller) readWindow(ctx context.Context, w Window, previous *outcome, at *progress) error {
+	r := &recorder{Poller: p}
+	covered, err := r.readWindow(ctx, w)
+	if err != nil {
+		return err
+	}
+	if p.cfg.Account.OrderField == CreationTime {
+		if err := r.findVanished(ctx, w, &covered); err != nil {
 			return err
 		}
 	}
-	return nil
+	<-previous.done // which ends soon when ctx does
+	if !previous.ok {
+		return errBefore
+	}
+	at.advance(&p.cfg.Account, w, p.cfg.Now())
+	return p.close(ctx, w, covered, *at)
 }
 
 // close moves the cursor behind a window and remembers that it was read.

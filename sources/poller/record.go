@@ -22,8 +22,6 @@ const (
 	maxRefusals = 20
 	// loadsAtOnce is the number of orders loaded from the log side by side.
 	loadsAtOnce = 32
-	// maxBuried bounds the memory of bad records that were buried already.
-	maxBuried = 10_000
 )
 
 // record is one order as the network answered it, lines included.
@@ -34,8 +32,8 @@ type record struct {
 	at      time.Time
 }
 
-// recorder compares records with the log and publishes what changed. One
-// goroutine owns it.
+// recorder compares records with the log and publishes what changed, in any
+// number of goroutines, as long as no order is in two of them.
 type recorder struct {
 	*Poller
 }
@@ -47,52 +45,60 @@ type change struct {
 	expected uint64
 }
 
-// record brings the log up to date with the records. It returns when the log
-// has acknowledged every event that follows from them.
+// record brings the log up to date with the records, of which no two are of one
+// order. It returns when the log has acknowledged every event that follows.
 func (r *recorder) record(ctx context.Context, records []record) error {
-	records = latest(records)
-	fresh := false
+	outdated := make(map[schema.OrderKey]bool) // orders of which memory was wrong
 	for refusals := 0; ; refusals++ {
-		changes, err := r.compare(ctx, records, fresh)
+		changes, err := r.compare(ctx, records, outdated)
 		if err != nil {
 			return err
 		}
 		err = r.publish(ctx, changes)
 		var stale *pipeline.StaleError
+		var large *pipeline.TooLargeError
 		switch {
-		case err == nil:
+		case err == nil || errors.Is(err, pipeline.ErrStored):
 			r.count(changes, len(records))
 			return nil
+		case errors.As(err, &large):
+			if records, err = r.buryLarge(ctx, records, changes, large); err != nil {
+				return err
+			}
 		case !errors.As(err, &stale) || refusals == maxRefusals:
 			return fmt.Errorf("publish %d events: %w", len(changes), err)
+		default: // another writer was here; the log has brought our memory up to date
+			for _, key := range stale.Orders {
+				outdated[key] = true
+			}
 		}
-		fresh = true // another writer was here: look at the log, not at memory
 	}
 }
 
-// latest keeps, of several records of one order, the last.
-func latest(records []record) []record {
-	at := make(map[schema.OrderKey]int, len(records))
-	kept := records[:0:0]
-	for _, rec := range records {
-		if i, again := at[rec.key]; again {
-			kept[i] = rec
-			continue
-		}
-		at[rec.key] = len(kept)
-		kept = append(kept, rec)
+// buryLarge takes a record out whose event the log never takes.
+func (r *recorder) buryLarge(ctx context.Context, records []record, changes []change, large *pipeline.TooLargeError) ([]record, error) {
+	at := slices.IndexFunc(changes, func(c change) bool { return c.event.ID == large.Message })
+	if at < 0 {
+		return nil, large
 	}
-	return kept
+	c := &changes[at]
+	if err := r.bury(ctx, c.raw, c.content, large); err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(records, func(rec record) bool { return rec.key == c.key }), nil
 }
 
 // compare returns the changes that follow from the records, in their order.
-func (r *recorder) compare(ctx context.Context, records []record, fresh bool) ([]change, error) {
+// Memory is not asked about the outdated ones.
+func (r *recorder) compare(ctx context.Context, records []record, outdated map[schema.OrderKey]bool) ([]change, error) {
 	found := make([]*change, len(records))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(loadsAtOnce)
+	var key []byte
 	for i, rec := range records {
-		known, isKnown := r.cfg.Log.Known(rec.key)
-		if isKnown && known.Content == rec.content && !fresh {
+		key = rec.key.AppendTo(key[:0])
+		known, isKnown := r.cfg.Log.Lookup(key)
+		if isKnown && known.Content == rec.content {
 			continue
 		}
 		next, ok, err := r.parse(ctx, rec)
@@ -102,7 +108,7 @@ func (r *recorder) compare(ctx context.Context, records []record, fresh bool) ([
 		if !ok {
 			continue
 		}
-		if !isKnown && !fresh {
+		if !isKnown && !outdated[rec.key] {
 			event, _ := diff.Next(nil, next)
 			found[i] = &change{record: rec, event: event}
 			continue
@@ -128,6 +134,9 @@ func collect(found []*change) []change {
 // against compares a snapshot with the order's last event in the log.
 func (r *recorder) against(ctx context.Context, rec record, next schema.Data, out **change) error {
 	state, err := r.cfg.Log.Load(ctx, rec.key)
+	if errors.Is(err, pipeline.ErrPoison) { // somebody wrote into the log: this order waits, the others go on
+		return r.bury(ctx, rec.raw, rec.content, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -156,17 +165,14 @@ func (r *recorder) parse(ctx context.Context, rec record) (schema.Data, bool, er
 }
 
 func (r *recorder) bury(ctx context.Context, raw []byte, content uint64, reason error) error {
-	if r.buried[content] {
+	if !r.buried.first(content) {
 		return nil
 	}
 	letter := pipeline.DeadLetter{Sink: "poller." + r.cfg.Account.Name, Reason: reason.Error(), Attempts: 1, Raw: slices.Clone(raw)}
 	if err := r.cfg.Log.Bury(ctx, letter); err != nil {
+		r.buried.forget(content)
 		return err
 	}
-	if len(r.buried) >= maxBuried {
-		clear(r.buried)
-	}
-	r.buried[content] = true
 	r.stats.bad.Add(1)
 	r.cfg.Logger.Warn("a record of the network is no readable order; it went to the dead letters",
 		"account", r.cfg.Account.Name, "reason", reason)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
@@ -25,9 +24,9 @@ func (r *recorder) findVanished(ctx context.Context, w Window, c *Coverage) erro
 	if c.Unstable {
 		return nil
 	}
-	if len(c.seen) > maxKeys {
+	if c.seen.size() > maxKeys {
 		r.cfg.Logger.Warn("too many orders in a window to notice one that vanishes; shorten max_span",
-			"account", r.cfg.Account.Name, "from", w.From, "orders", len(c.seen), "most", maxKeys)
+			"account", r.cfg.Account.Name, "from", w.From, "orders", c.seen.size(), "most", maxKeys)
 		return nil
 	}
 	var before Coverage
@@ -39,17 +38,14 @@ func (r *recorder) findVanished(ctx context.Context, w Window, c *Coverage) erro
 		if err != nil {
 			return fmt.Errorf("coverage of window %s: %w", w.name(), err)
 		}
-		if c.seen[key] {
+		if c.seen.has(text) {
 			continue
 		}
 		if err := r.missing(ctx, key); err != nil {
 			return err
 		}
 	}
-	for key := range c.seen {
-		c.Keys = append(c.Keys, key.String())
-	}
-	slices.Sort(c.Keys)
+	c.Keys = c.seen.sorted()
 	return nil
 }
 
@@ -60,7 +56,7 @@ func (r *recorder) missing(ctx context.Context, key schema.OrderKey) error {
 	switch {
 	case err == nil: // it is only somewhere else now
 		rec := record{key: key}
-		if err := r.adopt(&rec, answer); err != nil {
+		if err := rec.adopt(answer); err != nil {
 			return r.bury(ctx, answer.Raw, hash(answer.Raw), err)
 		}
 		return r.record(ctx, []record{rec})
@@ -89,6 +85,9 @@ func (r *recorder) vanished(ctx context.Context, key schema.OrderKey) error {
 		}
 		err = r.announce(ctx, msg)
 		var stale *pipeline.StaleError
+		if errors.Is(err, pipeline.ErrStored) {
+			err = nil
+		}
 		if err == nil {
 			r.stats.changed.Add(1)
 			r.cfg.Logger.Warn("the network no longer knows an order", "account", a.Name, "order", key)

@@ -28,6 +28,9 @@ const portFile = "nats.port"
 // userName is the embedded server's only user.
 const userName = "orderwire"
 
+// serverName is how the embedded server calls itself.
+const serverName = "orderwire-embedded"
+
 // startTimeout bounds the start of the embedded server, which first recovers
 // its streams from disk.
 const startTimeout = 2 * time.Minute
@@ -71,7 +74,11 @@ func StartEmbedded(ctx context.Context, cfg EmbeddedConfig) (*Embedded, error) {
 		return nil, fmt.Errorf("%w: %s", err, cfg.Dir)
 	}
 	e := &Embedded{lock: lock, file: filepath.Join(cfg.Dir, urlFile)}
-	if err := e.start(ctx, cfg); err != nil {
+	err := afterCrash(cfg.Dir, e.file)
+	if err == nil {
+		err = e.start(ctx, cfg)
+	}
+	if err != nil {
 		return nil, errors.Join(err, e.lock.Unlock())
 	}
 	return e, nil
@@ -158,8 +165,8 @@ func (c EmbeddedConfig) options(password string) (*server.Options, error) {
 		return nil, fmt.Errorf("nats password: %w", err)
 	}
 	return &server.Options{
-		ServerName: "orderwire-embedded", Host: host, Port: port, Username: userName, Password: string(hashed),
-		JetStream: true, StoreDir: c.Dir, SyncAlways: true, NoSigs: true, NoSystemAccount: false,
+		ServerName: serverName, Host: host, Port: port, Username: userName, Password: string(hashed),
+		JetStream: true, StoreDir: c.Dir, SyncAlways: true, SyncInterval: syncInterval, NoSigs: true, NoSystemAccount: false,
 		MaxPayload: 8 << 20, MaxControlLine: 16 << 10, DisableJetStreamBanner: true,
 	}, nil
 }

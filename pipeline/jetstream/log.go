@@ -121,6 +121,7 @@ func (l *Log) open(ctx context.Context) error {
 		return fmt.Errorf("JetStream: %w", err)
 	}
 	if !l.cfg.ReadOnly {
+		l.cfg.Streams.asyncState = asyncState(l.nc.ConnectedServerName())
 		if err := ensure(ctx, l.js, l.cfg.Streams); err != nil {
 			return err
 		}

@@ -34,6 +34,8 @@ type StreamConfig struct {
 	// MaxAge is how long events stay in the log; 0 means for ever. The last
 	// state of every order stays in the bucket all the same.
 	MaxAge time.Duration
+
+	asyncState bool // see [asyncState]
 }
 
 func (c StreamConfig) replicas() int { return max(c.Replicas, 1) }
@@ -48,6 +50,10 @@ func (c StreamConfig) log() jetstream.StreamConfig {
 }
 
 func (c StreamConfig) state() jetstream.StreamConfig {
+	mode := jetstream.DefaultPersistMode
+	if c.asyncState && c.replicas() == 1 {
+		mode = jetstream.AsyncPersistMode
+	}
 	return jetstream.StreamConfig{
 		Name: stateStream, Description: "Last event of each order, kept by the server from " + StreamName,
 		Sources: []*jetstream.StreamSource{{Name: StreamName, SubjectTransforms: []jetstream.SubjectTransformConfig{{
@@ -55,7 +61,7 @@ func (c StreamConfig) state() jetstream.StreamConfig {
 			Destination: statePrefix + "{{wildcard(1)}}.{{wildcard(2)}}.{{wildcard(3)}}",
 		}}}},
 		Storage: jetstream.FileStorage, Replicas: c.replicas(), MaxMsgsPerSubject: 1,
-		AllowDirect: true, DenyDelete: true,
+		AllowDirect: true, DenyDelete: true, PersistMode: mode,
 	}
 }
 
@@ -69,6 +75,9 @@ func (c StreamConfig) dead() jetstream.StreamConfig {
 // ensure creates the streams and buckets, or brings their settings up to date.
 func ensure(ctx context.Context, js jetstream.JetStream, c StreamConfig) error {
 	for _, cfg := range []jetstream.StreamConfig{c.log(), c.state(), c.dead()} {
+		if s, err := js.Stream(ctx, cfg.Name); err == nil {
+			cfg.PersistMode = s.CachedInfo().Config.PersistMode // it cannot be changed
+		}
 		if _, err := js.CreateOrUpdateStream(ctx, cfg); err != nil {
 			return fmt.Errorf("stream %s: %w", cfg.Name, hint(err))
 		}

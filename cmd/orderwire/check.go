@@ -10,7 +10,6 @@ import (
 
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/config"
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/line"
-	"github.com/orderwire/orderwire/pipeline/jetstream"
 	"github.com/orderwire/orderwire/sinks/webhook"
 	"github.com/orderwire/orderwire/sources/openapi"
 )
@@ -23,11 +22,11 @@ func newCheck(o *options) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check -c FILE",
 		Short: "Check a configuration, and each account's key with the network",
-		Long: `Reads the configuration and asks the network with every account's key. Nothing is
-stored.
+		Long: `Reads the configuration, says what the next run would change about the streams of the
+log, and asks the network with every account's key. Nothing is changed or stored.
 
-Exit code 2 names the line of a mistake in the file; exit code 1 says why the
-network refuses a key or cannot be reached.`,
+Exit code 2 names the line of a mistake in the file; exit code 1 says why NATS or the
+network refuses or cannot be reached, or why a run would not start.`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return check(c.Context(), o, file) },
 	}
@@ -61,21 +60,26 @@ func check(ctx context.Context, o *options, file string) error {
 	return errors.Join(failures...)
 }
 
-// checkLog connects to the NATS servers of the configuration, if there are any.
+// checkLog says what the next run would do to the streams, on the NATS servers of
+// the configuration or on the embedded one of a process that runs. It changes
+// nothing.
 func checkLog(ctx context.Context, o *options, c *config.Config) error {
-	if c.NATS.URL == "" {
-		return nil
+	found, err := line.Inspect(ctx, c)
+	if err != nil || found == nil {
+		return err
 	}
-	log, err := line.OpenReader(ctx, c, nil)
-	switch {
-	case errors.Is(err, jetstream.ErrNoLog):
-		fmt.Fprintln(o.out, "nats: connected; the log is created by the first run")
-		return nil
-	case err != nil:
-		return fmt.Errorf("nats: %w (check nats.url and nats.credentials_file)", err)
+	fmt.Fprintf(o.out, "nats: %s can be used\n", found.Server)
+	var refused []error
+	for _, p := range found.Streams {
+		if p.Refused != nil {
+			refused = append(refused, fmt.Errorf("nats: the next run would refuse to start: %w", p.Refused))
+			continue
+		}
+		if p.New || len(p.Changes) > 0 {
+			fmt.Fprintf(o.out, "nats: the next run sets up %s\n", p)
+		}
 	}
-	fmt.Fprintf(o.out, "nats: the log at %s can be read\n", log.Server())
-	return log.Close()
+	return errors.Join(refused...)
 }
 
 func checkAccount(ctx context.Context, a *config.Account) error {

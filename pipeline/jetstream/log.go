@@ -15,11 +15,14 @@ import (
 type Config struct {
 	// URL of the NATS server or servers, comma separated.
 	URL string
-	// CredentialsFile is a NATS .creds file, "" for none.
-	CredentialsFile string
+	// Auth says who the client is.
+	Auth Auth
+	// TLS says how the connection is encrypted.
+	TLS TLSConfig
 	// Name of the connection, as the server lists it. Empty means "orderwire".
 	Name string
-	// Streams are created or brought up to date by [Open].
+	// Streams are created or brought up to date by [Open]; where data would go,
+	// it refuses that with a [MigrationError].
 	Streams StreamConfig
 	// ReadOnly leaves streams and buckets as they are; they must exist.
 	ReadOnly bool
@@ -28,12 +31,10 @@ type Config struct {
 	GiveUpAfter time.Duration
 	// Timeout bounds one request to the server; 0 means 10 s.
 	Timeout time.Duration
-	// Logger gets connection changes. Nil discards them.
+	// Logger gets connection changes, and what Open changes about streams. Nil
+	// discards them.
 	Logger *slog.Logger
 }
-
-// reconnectWait is the pause between two attempts to reconnect.
-const reconnectWait = 250 * time.Millisecond
 
 // ErrNoLog says that the server has no order log yet.
 var ErrNoLog = errors.New("the NATS server holds no order log yet; start `orderwire run` first")
@@ -80,49 +81,60 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-func connect(cfg Config) (*nats.Conn, error) {
-	reconnects := -1
-	if cfg.GiveUpAfter > 0 {
-		reconnects = int(cfg.GiveUpAfter / reconnectWait)
+// startJetStream checks what is connected to.
+func startJetStream(nc *nats.Conn, cfg Config) (jetstream.JetStream, error) {
+	if enabled, _ := nc.ConnectedServerJetStream(); !enabled {
+		return nil, hint(jetstream.ErrJetStreamNotEnabled)
 	}
-	opts := []nats.Option{
-		nats.Name(cfg.Name), nats.MaxReconnects(reconnects), nats.Timeout(cfg.Timeout), nats.ReconnectWait(reconnectWait),
-		nats.DisconnectErrHandler(func(nc *nats.Conn, err error) {
-			if !nc.IsClosed() && err != nil {
-				cfg.Logger.Warn("connection to NATS lost, trying again", "error", err)
-			}
-		}),
-		nats.ReconnectHandler(func(nc *nats.Conn) {
-			cfg.Logger.Info("connection to NATS is back", "server", nc.ConnectedUrlRedacted())
-		}),
-		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
-			cfg.Logger.Warn("NATS connection", "error", err)
-		}),
+	if err := checkVersion(nc); err != nil {
+		return nil, err
 	}
-	if cfg.CredentialsFile != "" {
-		opts = append(opts, nats.UserCredentials(cfg.CredentialsFile))
-	}
-	nc, err := nats.Connect(cfg.URL, opts...)
+	js, err := jetstream.New(nc, jetstream.WithDefaultTimeout(cfg.Timeout))
 	if err != nil {
-		return nil, fmt.Errorf("connect to NATS: %w", err)
+		return nil, fmt.Errorf("JetStream: %w", err)
 	}
-	return nc, nil
+	return js, nil
 }
 
-func (l *Log) open(ctx context.Context) error {
-	if enabled, _ := l.nc.ConnectedServerJetStream(); !enabled {
-		return hint(jetstream.ErrJetStreamNotEnabled)
+// streamConfig returns the settings of the streams on a server.
+func (c Config) streamConfig(nc *nats.Conn) StreamConfig {
+	s := c.Streams
+	s.asyncState = asyncState(nc.ConnectedServerName())
+	return s
+}
+
+// Inspection is what [Inspect] found.
+type Inspection struct {
+	Server  string       // its address, without secrets
+	Streams []StreamPlan // what [Open] would do about each
+}
+
+// Inspect connects and says what [Open] would create or change, and what it
+// would refuse, without doing it.
+func Inspect(ctx context.Context, cfg Config) (*Inspection, error) {
+	cfg = cfg.withDefaults()
+	nc, err := connect(cfg)
+	if err != nil {
+		return nil, err
 	}
-	if err := atLeast(l.nc.ConnectedServerVersion(), 2, 12); err != nil {
+	defer nc.Close()
+	js, err := startJetStream(nc, cfg)
+	if err != nil {
+		return nil, err
+	}
+	plans, err := inspect(ctx, js, cfg.streamConfig(nc))
+	if err != nil {
+		return nil, err
+	}
+	return &Inspection{Server: nc.ConnectedUrlRedacted(), Streams: plans}, nil
+}
+
+func (l *Log) open(ctx context.Context) (err error) {
+	if l.js, err = startJetStream(l.nc, l.cfg); err != nil {
 		return err
 	}
-	var err error
-	if l.js, err = jetstream.New(l.nc, jetstream.WithDefaultTimeout(l.cfg.Timeout)); err != nil {
-		return fmt.Errorf("JetStream: %w", err)
-	}
 	if !l.cfg.ReadOnly {
-		l.cfg.Streams.asyncState = asyncState(l.nc.ConnectedServerName())
-		if err := ensure(ctx, l.js, l.cfg.Streams); err != nil {
+		if err := ensure(ctx, l.js, l.cfg.streamConfig(l.nc), l.cfg.Logger); err != nil {
 			return err
 		}
 	}
@@ -149,18 +161,6 @@ func (l *Log) openBuckets(ctx context.Context) error {
 		l.kv[bucket] = kv
 	}
 	return nil
-}
-
-// atLeast refuses servers that lack atomic batches, which came with 2.12.
-func atLeast(version string, major, minor int) error {
-	var gotMajor, gotMinor int
-	if _, err := fmt.Sscanf(version, "%d.%d", &gotMajor, &gotMinor); err != nil {
-		return fmt.Errorf("NATS server version %q: %w", version, err)
-	}
-	if gotMajor > major || gotMajor == major && gotMinor >= minor {
-		return nil
-	}
-	return fmt.Errorf("NATS server %s is too old: Orderwire publishes in atomic batches, which need %d.%d or newer", version, major, minor)
 }
 
 // Last returns the sequence of the newest message in the log, 0 when it holds

@@ -66,19 +66,6 @@ func (k *checker) unique(seen map[string]string, path, name string) {
 	seen[name] = path
 }
 
-func (n *NATS) check(k *checker) {
-	if n.Replicas != 1 && n.Replicas != 3 && n.Replicas != 5 {
-		k.add("nats.replicas", "1, 3 or 5", "%d replicas", n.Replicas)
-	}
-	if n.URL == "" && n.Replicas > 1 {
-		k.add("nats.replicas", "set nats.url to a cluster, or leave replicas at 1", "the embedded server is a single one")
-	}
-	if n.URL == "" && n.CredentialsFile != "" {
-		k.add("nats.credentials_file", "set nats.url", "credentials are of no use with the embedded server")
-	}
-	k.address("nats.listen", n.Listen)
-}
-
 func (k *checker) address(path, address string) {
 	if address == "" {
 		return

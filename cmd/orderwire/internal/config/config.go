@@ -30,22 +30,6 @@ type Config struct {
 	source *source
 }
 
-// NATS says where the log is.
-type NATS struct {
-	// URL of the servers, comma separated; empty (default) runs one in this
-	// process. A secret, because it may hold a password.
-	URL Secret `yaml:"url" env:"URL"`
-	// CredentialsFile is a NATS .creds file; default none.
-	CredentialsFile string `yaml:"credentials_file" env:"CREDENTIALS_FILE"`
-	// Listen is the address of the embedded server, default 127.0.0.1:0, any
-	// free port; the file DATA_DIR/nats.url says which.
-	Listen string `yaml:"listen" env:"LISTEN"`
-	// Replicas of each stream: 1 (default), 3 or 5.
-	Replicas int `yaml:"replicas" env:"REPLICAS"`
-	// MaxAge is how long events stay in the log; 0 (default) for ever.
-	MaxAge Duration `yaml:"max_age" env:"MAX_AGE"`
-}
-
 // Account is an account of the network.
 type Account struct {
 	// Name of the account in keys, subjects and reports. Required, and not to
@@ -148,7 +132,7 @@ type HTTP struct {
 
 // defaults returns the configuration of an empty file.
 func defaults() Config {
-	return Config{DataDir: "./data", NATS: NATS{Listen: "127.0.0.1:0", Replicas: 1}}
+	return Config{DataDir: "./data", NATS: natsDefaults()}
 }
 
 // complete fills in the defaults that depend on other fields.

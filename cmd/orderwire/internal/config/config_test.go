@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/config"
+	"github.com/orderwire/orderwire/pipeline/jetstream"
 )
 
 const minimal = `accounts:
@@ -69,6 +71,43 @@ func TestLayers(t *testing.T) {
 	}
 }
 
+func TestNATSSettings(t *testing.T) {
+	t.Setenv("TEST_SECRET", "x")
+	t.Setenv("ORDERWIRE_NATS_TLS_CA_FILE", "/etc/ca.pem")
+	t.Setenv("ORDERWIRE_NATS_TOKEN", "${TEST_SECRET}yz")
+	c, err := config.Parse("f", []byte(minimal+`nats:
+  url: nats://a:4222,b
+  tls: {cert_file: c.pem, key_file: k.pem, handshake_first: true}
+  replicas: 3
+  max_age: 90d
+  max_bytes: 10GiB
+  max_messages: 7
+  max_message_size: 512KiB
+  duplicate_window: 5m
+  dead_letters_max_age: 30d
+  compression: s2
+  allow_data_loss: true
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := c.NATS.Log(string(c.NATS.URL), nil)
+	want := jetstream.Config{
+		URL: "nats://a:4222,b", Auth: jetstream.Auth{Token: "xyz"},
+		TLS: jetstream.TLSConfig{CAFile: "/etc/ca.pem", CertFile: "c.pem", KeyFile: "k.pem", HandshakeFirst: true},
+		Streams: jetstream.StreamConfig{
+			Replicas: 3, Compress: true, MaxAge: 90 * 24 * time.Hour, MaxBytes: 10 << 30, MaxMessages: 7, MaxMessageSize: 512 << 10,
+			DuplicateWindow: 5 * time.Minute, DeadMaxAge: 30 * 24 * time.Hour, AllowDataLoss: true,
+		},
+	}
+	if got != want {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+	if text := fmt.Sprintf("%v %+v %#v", c.NATS, c.NATS, c.NATS); strings.Contains(text, "xyz") {
+		t.Errorf("the token prints: %s", text)
+	}
+}
+
 func TestSecretFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(file, []byte("from-file\n"), 0o600); err != nil {
@@ -99,6 +138,16 @@ func TestMistakes(t *testing.T) {
 		{"event type", "accounts:", "webhooks:\n  - {name: a, url: u, secret: s, events: [order.lost]}\naccounts:", `f:2: webhooks[0].events[0]: there is no event type "order.lost" (order.created, status.changed, order.updated or order.vanished)`},
 		{"open status", "accounts:", "http: {listen: '0.0.0.0:80'}\naccounts:", `f:1: http.token: everybody could read the status at 0.0.0.0:80 (set a token, or listen on 127.0.0.1)`},
 		{"replicas", "accounts:", "nats: {replicas: 3}\naccounts:", `f:1: nats.replicas: the embedded server is a single one (set nats.url to a cluster, or leave replicas at 1)`},
+		{"storage", "accounts:", "nats: {storage: tape}\naccounts:", `f:1: nats.storage: "tape" is no kind of storage (file or memory)`},
+		{"compression", "accounts:", "nats:\n  storage: memory\n  compression: s2\naccounts:", `f:3: nats.compression: what is in memory is not compressed (leave compression out)`},
+		{"window", "accounts:", "nats: {max_age: 1m, duplicate_window: 2m}\naccounts:", `f:1: nats.duplicate_window: longer than the events stay (at most nats.max_age)`},
+		{"two ways", "accounts:", "nats:\n  url: nats://h\n  token: t\n  nkey_file: f\naccounts:", `f:4: nats.nkey_file: two ways to authenticate: nats.nkey_file and nats.token (keep the one that the server asks for)`},
+		{"user and token", "accounts:", "nats:\n  url: nats://a:S3CR3T@h\n  token: S3CR3T\naccounts:", `f:3: nats.token: two ways to authenticate: nats.token and the user in nats.url (keep the one that the server asks for)`},
+		{"half a certificate", "accounts:", "nats:\n  url: tls://h\n  tls: {cert_file: c}\naccounts:", `f:3: nats.tls: half of a client certificate (give both cert_file and key_file, or neither)`},
+		{"embedded TLS", "accounts:", "nats:\n  tls: {ca_file: c}\naccounts:", `f:2: nats.tls: TLS is of no use with the embedded server (set nats.url)`},
+		{"embedded token", "accounts:", "nats:\n  token: S3CR3T\naccounts:", `f:2: nats.token: credentials are of no use with the embedded server (set nats.url)`},
+		{"no address", "accounts:", "nats:\n  url: nats://a:S3CR3T@h:x\naccounts:", `f:2: nats.url: not the address of a server (write nats://host:4222, several separated by commas)`},
+		{"scheme", "accounts:", "nats:\n  url: http://h\naccounts:", `f:2: nats.url: there is no scheme "http" (nats, tls, ws or wss)`},
 		{"size", "accounts:", "archive: {roll_bytes: many}\naccounts:", `f:1: "many" is no size; write 128MiB or 1GB`},
 	}
 	for _, tt := range tests {
@@ -106,6 +155,9 @@ func TestMistakes(t *testing.T) {
 			_, err := config.Parse("f", []byte(strings.Replace(minimal, tt.old, tt.repl, 1)))
 			if err == nil || !strings.HasPrefix(err.Error(), tt.want) {
 				t.Errorf("got  %v\nwant %s", err, tt.want)
+			}
+			if err != nil && strings.Contains(err.Error(), "S3CR3T") {
+				t.Errorf("the secret is in %v", err)
 			}
 		})
 	}

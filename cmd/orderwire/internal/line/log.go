@@ -27,7 +27,7 @@ const (
 // embedded one, which is returned to be closed after the log.
 func openLog(ctx context.Context, c *config.Config, log *slog.Logger) (*jetstream.Log, *jetstream.Embedded, error) {
 	if c.NATS.URL != "" {
-		l, err := jetstream.Open(ctx, logConfig(c, string(c.NATS.URL), log))
+		l, err := jetstream.Open(ctx, c.NATS.Log(string(c.NATS.URL), log))
 		return l, nil, err
 	}
 	e, err := jetstream.StartEmbedded(ctx, jetstream.EmbeddedConfig{Dir: c.DataDir, Listen: c.NATS.Listen, Wait: dirWait, Logger: log})
@@ -37,18 +37,35 @@ func openLog(ctx context.Context, c *config.Config, log *slog.Logger) (*jetstrea
 	if err != nil {
 		return nil, nil, err
 	}
-	l, err := jetstream.Open(ctx, logConfig(c, e.URL(), log))
+	l, err := jetstream.Open(ctx, c.NATS.Log(e.URL(), log))
 	if err != nil {
 		return nil, nil, errors.Join(err, e.Close())
 	}
 	return l, e, nil
 }
 
-func logConfig(c *config.Config, url string, log *slog.Logger) jetstream.Config {
-	return jetstream.Config{
-		URL: url, CredentialsFile: c.NATS.CredentialsFile, Logger: log,
-		Streams: jetstream.StreamConfig{Replicas: c.NATS.Replicas, MaxAge: time.Duration(c.NATS.MaxAge)},
+// Inspect says what Open would change about the streams: on the configured
+// servers, or on the embedded server of a process that runs. It returns nil when
+// the log is an embedded one that nobody runs.
+func Inspect(ctx context.Context, c *config.Config) (*jetstream.Inspection, error) {
+	ctx, cancel := context.WithTimeout(ctx, attachTimeout)
+	defer cancel()
+	if c.NATS.URL != "" {
+		found, err := jetstream.Inspect(ctx, c.NATS.Log(string(c.NATS.URL), nil))
+		if err != nil {
+			return nil, fmt.Errorf("nats: %w", err)
+		}
+		return found, nil
 	}
+	address, err := jetstream.RunningURL(c.DataDir)
+	if err != nil {
+		return nil, nil //nolint:nilerr // nobody runs it
+	}
+	found, err := jetstream.Inspect(ctx, c.NATS.Log(address, nil))
+	if err != nil {
+		return nil, nil //nolint:nilerr // an address that a crash left
+	}
+	return found, nil
 }
 
 // Reader is the log opened for reading, beside a running process or without.
@@ -86,7 +103,7 @@ func OpenReader(ctx context.Context, c *config.Config, log *slog.Logger) (*Reade
 }
 
 func attach(ctx context.Context, c *config.Config, url string, log *slog.Logger) (*Reader, error) {
-	cfg := logConfig(c, url, log)
+	cfg := c.NATS.Log(url, log)
 	cfg.ReadOnly = true
 	if c.NATS.URL == "" {
 		cfg.GiveUpAfter, cfg.Timeout = giveUpAfter, giveUpAfter // the process that keeps the log may end at any time

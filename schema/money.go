@@ -139,6 +139,22 @@ func plainDecimal(s string) bool {
 	return digits(whole, 1, 32) && (!hasPoint || digits(fraction, 1, 32))
 }
 
+// usualDecimal reports whether s is an amount in its usual writing, "-12.50".
+// Every such text is a plainDecimal.
+func usualDecimal(s string) bool {
+	if len(s) > 16 {
+		return false
+	}
+	if s != "" && s[0] == '-' {
+		s = s[1:]
+	}
+	whole := 0
+	for whole < len(s) && isDigit(s[whole]) {
+		whole++
+	}
+	return whole > 0 && (whole == len(s) || s[whole] == '.' && digits(s[whole+1:], 1, 16))
+}
+
 func digits(s string, least, most int) bool {
 	if len(s) < least || len(s) > most {
 		return false

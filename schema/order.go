@@ -97,19 +97,11 @@ func (o *Order) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*plainOrder)(o))
 }
 
-// ParseOrder reads one order from the bytes of an answer. The error names the
-// field, never its content.
-func ParseOrder(raw []byte) (Order, error) {
-	var o Order
-	if err := json.Unmarshal(raw, (*plainOrder)(&o)); err != nil {
-		return Order{}, fmt.Errorf("order: %w", withoutContent(err))
-	}
-	return o, nil
-}
-
-// Key returns the order's key within an account.
+// Key returns the order's key within an account. Program and order number are
+// copied, so that a key that is kept does not keep the whole record.
 func (o *Order) Key(account string) OrderKey {
-	return OrderKey{Account: account, Program: o.ProgramID.value, OrderSn: o.OrderSn.value}
+	own, n := o.ProgramID.value+o.OrderSn.value, len(o.ProgramID.value)
+	return OrderKey{Account: account, Program: own[:n], OrderSn: own[n:]}
 }
 
 // Settlement returns the settlement status. The error says that the network

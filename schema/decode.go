@@ -1,0 +1,183 @@
+package schema
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// errType is the reason of a value of the wrong JSON type.
+var errType = errors.New("has the wrong type")
+
+// decoder reads one document. Texts are parts of one copy of the document, so
+// that a record costs one allocation and not one for each field. A text that
+// is kept long therefore keeps its record; see [Order.Key].
+//
+// Every method that reads returns false at the first fault, like those of
+// scanner. depth is the number of objects and arrays that are open.
+type decoder struct {
+	scanner
+	text   string // the document; its bytes are b's
+	reason error  // what is wrong with the value at the fault, nil when the JSON is
+	path   string // the field of the value, as a JSON Pointer without its first slash
+}
+
+func newDecoder(raw []byte) decoder {
+	return decoder{scanner: scanner{b: raw}, text: string(raw)}
+}
+
+// fault returns the error of a reading that failed: where and what, but
+// nothing of the content, because an order holds personal data.
+func (d *decoder) fault() error {
+	if d.reason == nil {
+		return fmt.Errorf("not valid JSON at byte %d", d.at)
+	}
+	field := "the order"
+	if d.path != "" {
+		field = clip(d.path)
+	}
+	return fmt.Errorf("%s at byte %d: %w", field, d.at, d.reason)
+}
+
+// wrong sets a fault of the value that begins at start.
+func (d *decoder) wrong(start int, reason error) bool {
+	d.reason = reason
+	return d.fail(start)
+}
+
+// wrongToken reports the type of the value at i. Of an object or array only
+// the bracket is read.
+func (d *decoder) wrongToken() bool {
+	start := d.i
+	if c := d.b[start]; c != '{' && c != '[' && !d.scalar() {
+		return false
+	}
+	return d.wrong(start, errType)
+}
+
+// wrongValue reports the type of the value at i, after reading it whole.
+func (d *decoder) wrongValue(depth int) bool {
+	start := d.i
+	return d.value(depth, whole) && d.wrong(start, errType)
+}
+
+// within puts the name of the object's member before the path of a fault.
+func (d *decoder) within(name string) bool {
+	switch {
+	case d.reason == nil:
+	case d.path == "":
+		d.path = name
+	default:
+		d.path = name + "/" + d.path
+	}
+	return false
+}
+
+// more walks to the next of the members or elements of which n are read, or
+// behind the bracket that closes them.
+func (d *decoder) more(n int, bracket byte) (more, ok bool) {
+	if n > 0 {
+		return d.comma(bracket, steps)
+	}
+	if !d.space() {
+		return false, false
+	}
+	if d.b[d.i] == bracket {
+		d.i++
+		return false, true
+	}
+	return true, true
+}
+
+// fields is a table of the members that a type knows.
+type fields struct {
+	names  []string // in the order in which they are written
+	quoted []string // with quotes and colon
+}
+
+func newFields(names ...string) *fields {
+	f := &fields{names: names}
+	for _, n := range names {
+		f.quoted = append(f.quoted, `"`+n+`":`)
+	}
+	return f
+}
+
+// index returns the field that is called name, -1 when none is.
+func (f *fields) index(name string) int {
+	for i, known := range f.names {
+		if known == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// members is the state of reading one object.
+type members struct {
+	known *fields
+	next  int     // the field that probably comes now
+	seen  uint64  // fields that came
+	other nameSet // names that known has not
+	name  []byte  // quoted, of the member that was read last
+}
+
+// member reads the name at i and its colon, up to the value. It returns the
+// field, -1 for an unknown one. Objects mostly come with their fields in the
+// same order, so the name is looked for from the field before on.
+func (d *decoder) member(m *members, depth int) (field int, ok bool) {
+	rest, n := d.text[d.i:], len(m.known.quoted)
+	for i := m.next; i < m.next+n; i++ {
+		field = i
+		if field >= n {
+			field -= n
+		}
+		if q := m.known.quoted[field]; strings.HasPrefix(rest, q) {
+			if !m.first(field) {
+				return field, d.fail(d.i)
+			}
+			d.i += len(q)
+			return field, d.space()
+		}
+	}
+	return d.otherMember(m, depth)
+}
+
+// first notes that the field came; false when it did before.
+func (m *members) first(field int) bool {
+	bit := uint64(1) << field
+	repeated := m.seen&bit != 0
+	m.seen |= bit
+	m.next = field + 1
+	return !repeated
+}
+
+// otherMember reads an unknown name, or a known one in an unusual writing.
+func (d *decoder) otherMember(m *members, depth int) (field int, ok bool) {
+	start := d.i
+	if d.b[start] != '"' {
+		return -1, d.value(depth, whole) && d.fail(start)
+	}
+	if !d.str() {
+		return -1, false
+	}
+	m.name = d.b[start:d.i]
+	field = m.known.index(d.inside(start))
+	if field >= 0 {
+		ok = m.first(field)
+	} else {
+		ok = m.other.add(m.name, d.escapes)
+	}
+	if !ok {
+		return field, d.fail(start)
+	}
+	return field, d.colon()
+}
+
+// inside returns what the string reads that was just walked from start on.
+func (d *decoder) inside(start int) string {
+	if d.escapes {
+		return string(unquote(nil, d.b[start+1:d.i-1]))
+	}
+	return d.text[start+1 : d.i-1]
+}

@@ -6,9 +6,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -101,27 +101,19 @@ type Change struct {
 	To jsontext.Value `json:"to,omitzero"`
 }
 
-// plainEvent has Event's fields without its methods.
-type plainEvent Event
-
-// MarshalJSONTo writes the document in compact form.
-func (e Event) MarshalJSONTo(enc *jsontext.Encoder) error {
-	return json.MarshalEncode(enc, plainEvent(e))
-}
-
 // UnmarshalJSONFrom reads a document without judging it; see [ParseEvent].
 func (e *Event) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	*e = Event{}
-	return json.UnmarshalDecode(dec, (*plainEvent)(e))
+	raw, err := dec.ReadValue()
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalJSON(raw)
 }
-
-// MarshalJSON serves encoding/json.
-func (e Event) MarshalJSON() ([]byte, error) { return encode(plainEvent(e)) }
 
 // UnmarshalJSON serves encoding/json.
 func (e *Event) UnmarshalJSON(b []byte) error {
 	*e = Event{}
-	return json.Unmarshal(b, (*plainEvent)(e))
+	return e.parse(b)
 }
 
 // EventID returns the deterministic id of version v of an order: 32
@@ -154,22 +146,11 @@ func NewEvent(t EventType, d Data) Event {
 	}
 }
 
-// Key returns the key of the event's order.
-func (e *Event) Key() OrderKey { return e.Data.Order.Key(e.Data.Account) }
+// Key returns the key of the event's order. Its texts are copied, like those
+// of [Order.Key].
+func (e *Event) Key() OrderKey { return e.Data.Order.Key(strings.Clone(e.Data.Account)) }
 
-// ParseEvent reads an event document and checks what every reader relies on:
-// version, type, key and id agree. The error names the field, never its content.
-func ParseEvent(raw []byte) (Event, error) {
-	var e Event
-	if err := json.Unmarshal(raw, (*plainEvent)(&e)); err != nil {
-		return Event{}, fmt.Errorf("event: %w", withoutContent(err))
-	}
-	if err := e.check(); err != nil {
-		return Event{}, fmt.Errorf("event: %w", err)
-	}
-	return e, nil
-}
-
+// check also replaces the id by an equal one that keeps no document.
 func (e *Event) check() error {
 	switch {
 	case e.SpecVersion != SpecVersion:
@@ -180,9 +161,13 @@ func (e *Event) check() error {
 		return errors.New("data.version is missing")
 	case e.Data.Account == "" || e.Data.Order.OrderSn.value == "":
 		return errors.New("data has no account or no order number")
-	case e.ID != EventID(e.Key(), e.Data.Version):
+	}
+	o := &e.Data.Order
+	id := EventID(OrderKey{Account: e.Data.Account, Program: o.ProgramID.value, OrderSn: o.OrderSn.value}, e.Data.Version)
+	if e.ID != id {
 		return errors.New("id does not belong to the order and version")
 	}
+	e.ID = id
 	return nil
 }
 

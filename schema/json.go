@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -20,10 +19,4 @@ func unmarshalWith(b []byte, from func(*jsontext.Decoder) error) error {
 		return &jsontext.SyntacticError{Err: errTrailing}
 	}
 	return nil
-}
-
-// encode writes v with the options that every document of this package uses:
-// deterministic, compact, no HTML escaping.
-func encode(v any) ([]byte, error) {
-	return json.Marshal(v, json.Deterministic(true))
 }

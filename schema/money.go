@@ -100,6 +100,10 @@ func (m Money) Equal(o Money) bool {
 	return m.Known() && o.Known() && m.Decimal().Equal(o.Decimal())
 }
 
+// AppendJSON appends the amount to dst as a JSON string holding its text, null
+// when it is absent; see [Text.AppendJSON].
+func (m Money) AppendJSON(dst []byte) ([]byte, error) { return m.text.AppendJSON(dst) }
+
 // MarshalJSONTo writes the amount as a JSON string holding its text.
 func (m Money) MarshalJSONTo(enc *jsontext.Encoder) error { return m.text.MarshalJSONTo(enc) }
 

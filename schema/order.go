@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -73,28 +72,20 @@ type OrderLine struct {
 	Extra jsontext.Value `json:",embed"`
 }
 
-// plainOrder has Order's fields without its methods.
-type plainOrder Order
-
-// MarshalJSONTo writes the order with the field names of the API.
-func (o Order) MarshalJSONTo(enc *jsontext.Encoder) error {
-	return json.MarshalEncode(enc, plainOrder(o))
-}
-
 // UnmarshalJSONFrom reads an order as the network writes it: strings or
 // numbers for scalars, unknown fields into Extra.
 func (o *Order) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	*o = Order{}
-	return json.UnmarshalDecode(dec, (*plainOrder)(o))
+	raw, err := dec.ReadValue()
+	if err != nil {
+		return err
+	}
+	return o.UnmarshalJSON(raw)
 }
-
-// MarshalJSON serves encoding/json.
-func (o Order) MarshalJSON() ([]byte, error) { return encode(plainOrder(o)) }
 
 // UnmarshalJSON serves encoding/json.
 func (o *Order) UnmarshalJSON(b []byte) error {
 	*o = Order{}
-	return json.Unmarshal(b, (*plainOrder)(o))
+	return o.parse(b)
 }
 
 // Key returns the order's key within an account. Program and order number are
@@ -158,29 +149,4 @@ func ParseTime(t Text, loc *time.Location) (time.Time, error) {
 		return time.Time{}, ErrNoTime
 	}
 	return time.ParseInLocation(TimeLayout, s, loc)
-}
-
-// withoutContent reduces a decoding error to where and what, because the
-// library quotes the offending input and an order holds personal data.
-func withoutContent(err error) error {
-	var sem *json.SemanticError
-	if errors.As(err, &sem) {
-		reason := "has the wrong type"
-		if errors.Is(sem.Err, ErrAmount) {
-			reason = ErrAmount.Error()
-		}
-		return fmt.Errorf("%s at byte %d: %s", fieldName(sem.JSONPointer), sem.ByteOffset, reason)
-	}
-	var syn *jsontext.SyntacticError
-	if errors.As(err, &syn) {
-		return fmt.Errorf("not valid JSON at byte %d", syn.ByteOffset)
-	}
-	return errors.New("not a JSON object of an order")
-}
-
-func fieldName(p jsontext.Pointer) string {
-	if p == "" {
-		return "the order"
-	}
-	return clip(string(p[1:]))
 }

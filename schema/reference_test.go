@@ -83,13 +83,20 @@ func referenceParseOrder(raw []byte) (Order, error) {
 	return o, nil
 }
 
-func referenceParseEvent(raw []byte) (Event, error) {
+func referenceReadEvent(raw []byte) (Event, error) {
 	var r referenceEvent
 	if err := json.Unmarshal(raw, &r); err != nil {
-		return Event{}, fmt.Errorf("event: %w", referenceFault(err))
+		return Event{}, referenceFault(err)
 	}
-	e := r.event()
-	if err := e.check(); err != nil {
+	return r.event(), nil
+}
+
+func referenceParseEvent(raw []byte) (Event, error) {
+	e, err := referenceReadEvent(raw)
+	if err == nil {
+		err = e.check()
+	}
+	if err != nil {
 		return Event{}, fmt.Errorf("event: %w", err)
 	}
 	return e, nil

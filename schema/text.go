@@ -23,6 +23,19 @@ func (t Text) String() string { return t.value }
 // IsZero reports whether the field is absent; encoders then omit it.
 func (t Text) IsZero() bool { return !t.set }
 
+// AppendJSON appends the text to dst as a JSON string, null when it is absent.
+// The error says that it is not valid UTF-8; dst then comes back as it was.
+func (t Text) AppendJSON(dst []byte) ([]byte, error) {
+	if !t.set {
+		return append(dst, "null"...), nil
+	}
+	b, ok := appendQuoted(dst, t.value)
+	if !ok {
+		return dst, errUTF8
+	}
+	return b, nil
+}
+
 // MarshalJSONTo writes the text as a JSON string, null when it is absent.
 func (t Text) MarshalJSONTo(enc *jsontext.Encoder) error {
 	if !t.set {
@@ -43,12 +56,7 @@ func (t *Text) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 }
 
 // MarshalJSON serves encoding/json.
-func (t Text) MarshalJSON() ([]byte, error) {
-	if !t.set {
-		return []byte("null"), nil
-	}
-	return jsontext.AppendQuote(nil, t.value)
-}
+func (t Text) MarshalJSON() ([]byte, error) { return t.AppendJSON(nil) }
 
 // UnmarshalJSON serves encoding/json.
 func (t *Text) UnmarshalJSON(b []byte) error { return unmarshalWith(b, t.UnmarshalJSONFrom) }

@@ -3,10 +3,12 @@ package network_test
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"strconv"
+	"syscall"
 	"testing"
 	"time"
 
@@ -47,43 +49,98 @@ func (f *fixture) serve(service string, body []byte) int {
 	return w.bytes
 }
 
-func BenchmarkService(b *testing.B) {
-	f := start(b, nil)
+// spent is the processor time of the process so far, for all its threads.
+func spent(b *testing.B) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// perOrder runs fn, which returns how many orders it handled, and reports the
+// time and the processor time that an order took.
+func perOrder(b *testing.B, fn func(i int) int) {
+	orders, before := 0, spent(b)
+	for i := 0; b.Loop(); i++ {
+		orders += fn(i)
+	}
+	if orders > 0 {
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(orders), "ns/order")
+		b.ReportMetric(float64((spent(b)-before).Nanoseconds())/float64(orders), "cpu-ns/order")
+	}
+}
+
+// busyDay is a service whose orders, benchOrders of them, all changed within
+// the last day, and the request for a page of that day.
+func busyDay(b *testing.B) (f *fixture, sim *network.Simulator, page func(number int) []byte, pages int) {
+	f = start(b, nil)
 	begun := time.Now()
 	orders := benchOrders(b)
-	// So many a day that page 500 of 200 exists.
-	history := time.Duration(24*max(1, orders/125_000)) * time.Hour
-	f.simulator(network.SimulatorConfig{Seed: 1, History: history}, orders)
+	sim = f.simulator(network.SimulatorConfig{Seed: 1, History: 24 * time.Hour}, orders)
 	b.Logf("%d orders made in %s", orders, time.Since(begun).Round(time.Millisecond))
 	now := f.clock.unix.Load()
-	window := params{"Stime": now - 86400, "Etime": now, "PageSize": 200}
-	b.Logf("%d of them in the day", f.list(window).Total)
+	page = func(number int) []byte {
+		return f.signed(appKey, appSecret, ordersQuery, params{"Stime": now - 86400, "Etime": now, "PageSize": 200, "Page": number})
+	}
+	pages = int(f.list(params{"Stime": now - 86400, "Etime": now}).Total+199) / 200
+	return f, sim, page, pages
+}
 
+func BenchmarkService(b *testing.B) {
+	f, sim, page, pages := busyDay(b)
+	now := f.clock.unix.Load()
 	b.Run("detail", func(b *testing.B) {
 		var bodies [][]byte
-		for _, raw := range f.list(window).List {
+		for _, raw := range f.list(params{"Stime": now - 86400, "Etime": now, "PageSize": 200}).List {
 			var o struct{ ProgramId, OrderSn string }
 			if err := json.Unmarshal(raw, &o); err != nil {
 				b.Fatal(err)
 			}
 			bodies = append(bodies, f.signed(appKey, appSecret, ordersDetail, params{"ProgramId": o.ProgramId, "OrderSn": o.OrderSn}))
 		}
-		for i := 0; b.Loop(); i++ {
-			f.serve(ordersDetail, bodies[i%len(bodies)])
-		}
+		perOrder(b, func(i int) int { f.serve(ordersDetail, bodies[i%len(bodies)]); return 1 })
+	})
+	b.Run("empty page", func(b *testing.B) {
+		body := f.signed(appKey, appSecret, ordersQuery, params{"Stime": now + 3600, "Etime": now + 7200})
+		perOrder(b, func(int) int { f.serve(ordersQuery, body); return 0 })
 	})
 	for _, number := range []int{1, 50, 250, 500} {
+		if number > pages {
+			continue
+		}
 		b.Run("page="+strconv.Itoa(number), func(b *testing.B) {
-			window["Page"] = number
-			if len(f.list(window).List) == 0 {
-				b.Skip("the day has fewer pages")
-			}
-			body := f.signed(appKey, appSecret, ordersQuery, window)
-			for b.Loop() {
-				b.SetBytes(int64(f.serve(ordersQuery, body)))
-			}
+			body := page(number)
+			perOrder(b, func(int) int { b.SetBytes(int64(f.serve(ordersQuery, body))); return 200 })
 		})
 	}
+	// The pages of the day one after the other, as a poller takes them.
+	b.Run("day", func(b *testing.B) {
+		perOrder(b, func(i int) int { f.serve(ordersQuery, page(i%pages+1)); return 200 })
+	})
+	b.Run("day over HTTP", func(b *testing.B) {
+		perOrder(b, func(i int) int {
+			res, err := http.Post(f.server.URL+"/"+appKey+"/"+ordersQuery, "application/json", bytes.NewReader(page(i%pages+1)))
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer res.Body.Close()
+			if _, err := io.Copy(io.Discard, res.Body); err != nil {
+				b.Fatal(err)
+			}
+			return 200
+		})
+	})
+	// An order changes between any two pages; the time of that is included.
+	b.Run("day of changes", func(b *testing.B) {
+		perOrder(b, func(i int) int {
+			if err := sim.Step(b.Context(), 1); err != nil {
+				b.Fatal(err)
+			}
+			f.serve(ordersQuery, page(i%pages+1))
+			return 200
+		})
+	})
 }
 
 func BenchmarkSeed(b *testing.B) {

@@ -16,6 +16,7 @@ type change struct {
 	statements map[string]prepared
 	now        int64 // Unix seconds, the service's clock
 	counters   counters
+	counts     counts
 }
 
 // counters are the last numbers given out.
@@ -28,12 +29,15 @@ func (s *store) change(ctx context.Context, fn func(c *change) error) (err error
 		return fmt.Errorf("begin a change: %w", err)
 	}
 	defer func() { err = endTx(ctx, tx, err) }()
-	c := &change{tx: tx, rebind: s.rebind, statements: map[string]prepared{}, now: s.clock()}
+	c := &change{tx: tx, rebind: s.rebind, statements: map[string]prepared{}, now: s.clock(), counts: counts{}}
 	if err := c.takeCounters(ctx); err != nil {
 		return err
 	}
 	taken := c.counters
 	if err := fn(c); err != nil {
+		return err
+	}
+	if err := c.saveCounts(ctx); err != nil {
 		return err
 	}
 	if c.counters != taken {

@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-const detailQuery = `SELECT ` + orderColumns + ` FROM orders
+const detailQuery = `SELECT head, details FROM orders
 	WHERE program_id = ? AND order_sn = ? AND publisher_id = ?`
 
 // orderDetail answers orders.detail.get: the order resource with its lines.
@@ -16,11 +16,8 @@ func (s *Service) orderDetail(ctx context.Context, by caller, f *form) ([]byte, 
 	if f.err != nil {
 		return nil, f.err
 	}
-	st, err := s.store.statement(ctx, detailQuery)
-	if err != nil {
-		return nil, err
-	}
-	o, err := scanOrder(st.QueryRowContext(ctx, program, sn, by.publisher).Scan)
+	var head, lines []byte
+	err := s.store.row(ctx, detailQuery, []any{program, sn, by.publisher}, &head, &lines)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil, refuse(StatusNotFound, "the publisher has no such order")
@@ -28,5 +25,5 @@ func (s *Service) orderDetail(ctx context.Context, by caller, f *form) ([]byte, 
 		return nil, fmt.Errorf("read an order: %w", err)
 	}
 	w := recordWriter{zone: s.config.TimeZone, details: true}
-	return w.append(make([]byte, 0, recordSize), &o), nil
+	return w.append(make([]byte, 0, recordSize), head, lines), nil
 }

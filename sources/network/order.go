@@ -38,7 +38,14 @@ type order struct {
 	details              string // order lines, a JSON array
 	created, updated     int64
 	seq                  int64 // of its last line in order_history
+
+	counted times // as order_counts has them, zero before the order is stored
 }
+
+// times are the times of an order that a list can be filtered by, 0 for none.
+type times struct{ updated, placed, charged int64 }
+
+func (o *order) times() times { return times{o.updated, o.placed, o.charge.at} }
 
 // charge is what a settlement decided. An order that was never settled has
 // none: at is then 0.
@@ -54,6 +61,9 @@ func (o *order) setLines(lines []schema.OrderLine) error {
 	o.details = string(raw)
 	return err
 }
+
+// head returns what is stored of the order's record beside its lines.
+func (o *order) head() string { return string(appendHead(make([]byte, 0, headSize), o)) }
 
 // lines decodes the order lines.
 func (o *order) lines() ([]schema.OrderLine, error) {
@@ -76,6 +86,7 @@ func scanOrder(scan func(dest ...any) error) (order, error) {
 		&o.parentSn, &o.placed, &o.price, &o.commission, &o.currency, &o.status, &price,
 		&commission, &currency, &at, &o.created, &o.updated, &o.seq, &o.details)
 	o.charge = charge{cents(price.V), cents(commission.V), currency.String, at.V}
+	o.counted = o.times()
 	return o, err
 }
 

@@ -27,6 +27,7 @@ func (c *change) put(ctx context.Context, o *order, lines []schema.OrderLine, at
 	if err := write(ctx, o); err != nil {
 		return err
 	}
+	c.counts.move(o)
 	price, commission, _, _ := o.charge.values()
 	return c.exec(ctx, `INSERT INTO order_history (seq, order_id, at, reason, status, orders_cents,
 		commission_cents, confirm_cents, confirm_commission_cents, line_states)
@@ -37,21 +38,21 @@ func (c *change) put(ctx context.Context, o *order, lines []schema.OrderLine, at
 
 func (c *change) insert(ctx context.Context, o *order) error {
 	price, commission, currency, at := o.charge.values()
-	return c.exec(ctx, `INSERT INTO orders (`+orderColumns+`)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	return c.exec(ctx, `INSERT INTO orders (`+orderColumns+`, head)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		o.id, o.publisher, o.program, o.programName, o.website, o.link, o.subID, o.sn,
 		o.parentSn, o.placed, int64(o.price), int64(o.commission), o.currency, int64(o.status), price,
-		commission, currency, at, o.created, o.updated, o.seq, o.details)
+		commission, currency, at, o.created, o.updated, o.seq, o.details, o.head())
 }
 
 // update writes what may change in the life of an order.
 func (c *change) update(ctx context.Context, o *order) error {
 	price, commission, currency, at := o.charge.values()
 	return c.exec(ctx, `UPDATE orders SET orders_cents = ?, commission_cents = ?, status = ?, confirm_cents = ?,
-		confirm_commission_cents = ?, charge_currency = ?, charge_time = ?, updated_at = ?, seq = ?, details = ?
+		confirm_commission_cents = ?, charge_currency = ?, charge_time = ?, updated_at = ?, seq = ?, details = ?, head = ?
 		WHERE id = ?`,
 		int64(o.price), int64(o.commission), int64(o.status), price,
-		commission, currency, at, o.updated, o.seq, o.details, o.id)
+		commission, currency, at, o.updated, o.seq, o.details, o.head(), o.id)
 }
 
 // order reads one order by its number.

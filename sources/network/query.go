@@ -16,8 +16,11 @@ const (
 	MaxSpan         = 24 * 60 * 60 // seconds between Stime and Etime
 )
 
-// recordSize is a guess of the size of a record, in bytes.
-const recordSize = 2 << 10
+// Guesses of the size of a record and of its head, in bytes.
+const (
+	recordSize = 2 << 10
+	headSize   = 512
+)
 
 // timeColumns are the times that OrderField names, in the column's index order.
 var timeColumns = map[string]string{
@@ -76,21 +79,13 @@ func (l *listing) filter(column string, value any) {
 	l.filters = append(l.filters, value)
 }
 
-// condition is the WHERE of the list and its arguments.
-func (l *listing) condition(publisher int64) (string, []any) {
-	args := append([]any{publisher, l.from, l.to}, l.filters...)
-	return " WHERE publisher_id = ? AND " + l.column + " BETWEEN ? AND ?" + l.where, args
-}
+// offset is how many orders stand before the page. Pages behind all that a
+// database can hold have the same one.
+func (l *listing) offset() int64 { return min(l.page-1, maxInteger/l.size) * l.size }
 
-// queries returns the statements of the page and of the total. The page first
-// finds its ids in the index of the time field, so that pages that are skipped
-// cost no reading of orders; (time, id) is an order without ties.
-func (l *listing) queries(publisher int64) (page, total string, args []any) {
-	where, args := l.condition(publisher)
-	order := " ORDER BY " + l.column + ", id"
-	page = "SELECT " + orderColumns + " FROM orders WHERE id IN (SELECT id FROM orders" + where + order +
-		" LIMIT ? OFFSET ?)" + order
-	return page, "SELECT COUNT(*) FROM orders" + where, args
+// key tells the list apart from all others, its pages not.
+func (l *listing) key(publisher int64) string {
+	return fmt.Sprintf("%d %s %d %d%s %q", publisher, l.column, l.from, l.to, l.where, l.filters)
 }
 
 // queryOrders answers orders.query.get.
@@ -99,26 +94,16 @@ func (s *Service) queryOrders(ctx context.Context, by caller, f *form) ([]byte, 
 	if err != nil {
 		return nil, err
 	}
-	pageQuery, totalQuery, args := l.queries(by.publisher)
-	page, err := s.store.statement(ctx, pageQuery)
-	if err != nil {
-		return nil, err
-	}
-	total, err := s.store.statement(ctx, totalQuery)
+	q, err := s.store.pageQuery(ctx, &l, by.publisher)
 	if err != nil {
 		return nil, err
 	}
 	b := listBuffer{bare: s.config.BareList, writer: recordWriter{s.config.TimeZone, !s.config.OmitDetails}}
-	err = s.store.snapshot(ctx, func(tx *sql.Tx) error {
-		if err := b.page(ctx, tx.StmtContext(ctx, page.Stmt), append(args, l.size, (l.page-1)*l.size)); err != nil {
-			return err
-		}
-		return b.count(ctx, tx.StmtContext(ctx, total.Stmt), args, l)
-	})
-	if err != nil {
+	b.begin()
+	if err := s.store.snapshot(ctx, func(tx *sql.Tx) error { return q.read(ctx, tx, &s.bookmarks, &b) }); err != nil {
 		return nil, fmt.Errorf("list orders: %w", err)
 	}
-	return b.end(l), nil
+	return b.end(&l, q.total), nil
 }
 
 // listBuffer builds the Data of a list of orders.
@@ -127,57 +112,35 @@ type listBuffer struct {
 	writer  recordWriter
 	out     []byte
 	records int64
-	total   int64
 }
 
-// page appends the records of a page.
-func (b *listBuffer) page(ctx context.Context, st *sql.Stmt, args []any) error {
-	rows, err := st.QueryContext(ctx, args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
+func (b *listBuffer) begin() {
 	b.out = make([]byte, 0, 16*recordSize)
 	if !b.bare {
 		b.out = append(b.out, `{"List":`...)
 	}
 	b.out = append(b.out, '[')
-	for ; rows.Next(); b.records++ {
-		o, err := scanOrder(rows.Scan)
-		if err != nil {
-			return err
-		}
-		if b.records > 0 {
-			b.out = append(b.out, ',')
-		}
-		b.out = b.writer.append(b.out, &o)
-	}
-	b.out = append(b.out, ']')
-	return rows.Err()
 }
 
-// count finds the total: a short page tells it, otherwise the orders are
-// counted in the index.
-func (b *listBuffer) count(ctx context.Context, st *sql.Stmt, args []any, l listing) error {
-	if b.bare {
-		return nil
+// add appends a record.
+func (b *listBuffer) add(head, lines []byte) {
+	if b.records > 0 {
+		b.out = append(b.out, ',')
 	}
-	if b.records < l.size && (b.records > 0 || l.page == 1) {
-		b.total = (l.page-1)*l.size + b.records
-		return nil
-	}
-	return st.QueryRowContext(ctx, args...).Scan(&b.total)
+	b.out = b.writer.append(b.out, head, lines)
+	b.records++
 }
 
 // end closes the Data.
-func (b *listBuffer) end(l listing) []byte {
+func (b *listBuffer) end(l *listing, total int64) []byte {
+	b.out = append(b.out, ']')
 	if b.bare {
 		return b.out
 	}
 	for _, member := range []struct {
 		name  string
 		value int64
-	}{{"Total", b.total}, {"Page", l.page}, {"PageSize", l.size}} {
+	}{{"Total", total}, {"Page", l.page}, {"PageSize", l.size}} {
 		b.out = append(b.out, `,"`+member.name+`":`...)
 		b.out = strconv.AppendInt(b.out, member.value, 10)
 	}

@@ -1,6 +1,7 @@
 package network
 
 import (
+	"bytes"
 	"strconv"
 	"time"
 
@@ -9,19 +10,19 @@ import (
 	"github.com/orderwire/orderwire/schema"
 )
 
-// recordWriter writes orders as the API shows them (specification 2.3): the
-// same bytes in a list and in a detail. Every field is a string of its type,
-// amounts have two decimal places, and a field without a value is absent, so a
-// pending order has no ConfirmPrice, ConfirmSiterCommission, ChargeCurrency
-// and ChargeTime.
-type recordWriter struct {
-	zone *time.Location // of OrderTime and ChargeTime
-	// details includes the order lines.
-	details bool
-}
+// A record is an order as the API shows it (specification 2.3): the same bytes
+// in a list and in a detail. Every field is a string of its type, amounts have
+// two decimal places, and a field without a value is absent, so a pending order
+// has no ConfirmPrice, ConfirmSiterCommission, ChargeCurrency and ChargeTime.
+//
+// It is stored with the order, in two parts: the head, which is all but the
+// order lines and the closing brace, and the lines. In a head a time is
+// timeMark and Unix seconds, because its zone is a setting of the service.
+// Nothing else in JSON can hold that byte.
+const timeMark = '\x1f'
 
-// append adds the order as a JSON object.
-func (w recordWriter) append(b []byte, o *order) []byte {
+// appendHead adds the head of the order's record.
+func appendHead(b []byte, o *order) []byte {
 	b = strconv.AppendInt(append(b, `{"Id":"`...), o.id, 10)
 	b = appendText(append(b, '"'), "ProgramId", o.program)
 	b = appendText(b, "ProgramName", o.programName)
@@ -30,30 +31,26 @@ func (w recordWriter) append(b []byte, o *order) []byte {
 	b = appendText(b, "SubId", o.subID)
 	b = appendText(b, "OrderSn", o.sn)
 	b = appendText(b, "ParentOrderSn", o.parentSn)
-	b = w.time(b, "OrderTime", o.placed)
+	b = appendTime(b, "OrderTime", o.placed)
 	b = appendAmount(b, "OrdersPrice", o.price)
 	b = appendAmount(b, "SiterCommission", o.commission)
 	b = appendText(b, "Currency", o.currency)
 	b = appendText(b, "Status", o.status.Value())
-	b = w.charge(b, o.charge)
-	if w.details {
-		b = append(append(b, `,"Details":`...), o.details...)
-	}
-	return append(b, '}')
+	return appendCharge(b, o.charge)
 }
 
-func (w recordWriter) charge(b []byte, c charge) []byte {
+func appendCharge(b []byte, c charge) []byte {
 	if c.at == 0 {
 		return b
 	}
 	b = appendAmount(b, "ConfirmPrice", c.price)
 	b = appendAmount(b, "ConfirmSiterCommission", c.commission)
 	b = appendText(b, "ChargeCurrency", c.currency)
-	return w.time(b, "ChargeTime", c.at)
+	return appendTime(b, "ChargeTime", c.at)
 }
 
-func (w recordWriter) time(b []byte, name string, at int64) []byte {
-	b = time.Unix(at, 0).In(w.zone).AppendFormat(appendName(b, name), schema.TimeLayout)
+func appendTime(b []byte, name string, at int64) []byte {
+	b = strconv.AppendInt(append(appendName(b, name), timeMark), at, 10)
 	return append(b, '"')
 }
 
@@ -80,4 +77,38 @@ func appendText(b []byte, name, value string) []byte {
 	b = append(append(append(b, `,"`...), name...), `":`...)
 	b, _ = jsontext.AppendQuote(b, value) // reports only the invalid UTF-8
 	return b
+}
+
+// recordWriter writes stored records as the API shows them.
+type recordWriter struct {
+	zone *time.Location // of OrderTime and ChargeTime
+	// details includes the order lines.
+	details bool
+}
+
+// append adds the record of a head and the order lines.
+func (w recordWriter) append(b, head, lines []byte) []byte {
+	for {
+		mark := bytes.IndexByte(head, timeMark)
+		if mark < 0 {
+			break
+		}
+		b, head = append(b, head[:mark]...), head[mark+1:]
+		end := max(bytes.IndexByte(head, '"'), 0)
+		b, head = w.appendClock(b, head[:end]), head[end:]
+	}
+	b = append(b, head...)
+	if w.details {
+		b = append(append(b, `,"Details":`...), lines...)
+	}
+	return append(b, '}')
+}
+
+// appendClock adds Unix seconds as the time in the zone.
+func (w recordWriter) appendClock(b, seconds []byte) []byte {
+	at, err := strconv.ParseInt(string(seconds), 10, 64)
+	if err != nil {
+		return append(b, seconds...) // not of our writing
+	}
+	return time.Unix(at, 0).In(w.zone).AppendFormat(b, schema.TimeLayout)
 }

@@ -11,6 +11,7 @@ import (
 type Service struct {
 	config     Config
 	store      *store
+	bookmarks  bookmarks
 	operations map[string]operation // by service name
 	places     chan struct{}        // one for each request under way
 }

@@ -1,0 +1,126 @@
+package network
+
+import (
+	"context"
+	"database/sql"
+)
+
+// pageQuery reads one page of a list, with its total, in a snapshot.
+type pageQuery struct {
+	*listing
+	publisher int64
+	key       string // of the list in the bookmarks
+
+	change, reading, counting, minutes prepared
+
+	total int64 // negative until it is known
+	end   mark  // behind the last record
+}
+
+// pageQuery prepares the reading. The page goes on from a place in the index
+// of the time field; (time, id) is an order without ties.
+func (s *store) pageQuery(ctx context.Context, l *listing, publisher int64) (*pageQuery, error) {
+	q := &pageQuery{listing: l, publisher: publisher, key: l.key(publisher), total: -1}
+	for _, st := range []struct {
+		to    *prepared
+		query string
+	}{
+		{&q.change, `SELECT last_change FROM counters WHERE id = 1`},
+		{&q.reading, "SELECT " + l.column + ", id, head, details FROM orders WHERE publisher_id = ? AND " + l.column + " <= ? AND (" +
+			l.column + ", id) > (?, ?)" + l.where + " ORDER BY " + l.column + ", id LIMIT ? OFFSET ?"},
+		{&q.counting, "SELECT COUNT(*) FROM orders WHERE publisher_id = ? AND " + l.column + " BETWEEN ? AND ?" + l.where},
+		{&q.minutes, minutesQuery},
+	} {
+		var err error
+		if *st.to, err = s.statement(ctx, st.query); err != nil {
+			return nil, err
+		}
+	}
+	return q, nil
+}
+
+// read reads the page into b, and the total.
+func (q *pageQuery) read(ctx context.Context, tx *sql.Tx, known *bookmarks, b *listBuffer) error {
+	var change int64
+	if err := tx.StmtContext(ctx, q.change.Stmt).QueryRowContext(ctx).Scan(&change); err != nil {
+		return err
+	}
+	start, err := q.start(ctx, tx, known, change)
+	if err != nil {
+		return err
+	}
+	if err := q.records(ctx, tx, start, b); err != nil {
+		return err
+	}
+	if q.total < 0 && !b.bare {
+		if err := q.count(ctx, tx, b.records); err != nil {
+			return err
+		}
+	}
+	if b.records > 0 {
+		known.remember(q.key, change, q.total, q.end)
+	}
+	return nil
+}
+
+// start finds a place near the page: one that is remembered, or the beginning
+// of the list or of one of its minutes.
+func (q *pageQuery) start(ctx context.Context, tx *sql.Tx, known *bookmarks, change int64) (mark, error) {
+	total, at, found := known.recall(q.key, change, q.offset())
+	q.total = total
+	if !found {
+		at = q.first()
+	}
+	if at.offset == q.offset() || len(q.filters) > 0 {
+		return at, nil
+	}
+	near, err := q.tally(ctx, tx)
+	if near.offset > at.offset {
+		at = near
+	}
+	return at, err
+}
+
+// first is the place before all orders of the list; ids are positive.
+func (q *pageQuery) first() mark { return mark{place: place{at: q.from}} }
+
+// records reads the page, which is near a mark.
+func (q *pageQuery) records(ctx context.Context, tx *sql.Tx, from mark, b *listBuffer) error {
+	args := append([]any{q.publisher, q.to, from.place.at, from.place.id}, q.filters...)
+	rows, err := tx.StmtContext(ctx, q.reading.Stmt).QueryContext(ctx, append(args, q.size, q.offset()-from.offset)...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	var head, lines sql.RawBytes
+	for rows.Next() {
+		if err := rows.Scan(&q.end.place.at, &q.end.place.id, &head, &lines); err != nil {
+			return err
+		}
+		b.add(head, lines)
+	}
+	q.end.offset = q.offset() + b.records
+	return rows.Err()
+}
+
+// count finds the total after the page was read: a short page tells it.
+func (q *pageQuery) count(ctx context.Context, tx *sql.Tx, records int64) (err error) {
+	switch {
+	case records < q.size && (records > 0 || q.page == 1):
+		q.total = q.offset() + records
+	case len(q.filters) == 0:
+		_, err = q.tally(ctx, tx)
+	default:
+		q.total, err = q.between(ctx, tx, q.from, q.to)
+	}
+	return err
+}
+
+// between counts the orders of the list in a part of its time.
+func (q *pageQuery) between(ctx context.Context, tx *sql.Tx, from, to int64) (n int64, err error) {
+	if from > to {
+		return 0, nil
+	}
+	args := append([]any{q.publisher, from, to}, q.filters...)
+	return n, tx.StmtContext(ctx, q.counting.Stmt).QueryRowContext(ctx, args...).Scan(&n)
+}

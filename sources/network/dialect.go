@@ -59,7 +59,7 @@ func openSQLite(path string) (writer, reader *sql.DB, err error) {
 		return nil, nil, fmt.Errorf("open the database: %w", err)
 	}
 	writer.SetMaxOpenConns(1)
-	if reader, err = sql.Open("sqlite", sqliteAddress(path, "_query_only=1")); err != nil {
+	if reader, err = sql.Open("sqlite", sqliteAddress(path, "_query_only=1&_pragma=mmap_size(2147418112)")); err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("open the database: %w", err), writer.Close())
 	}
 	readers := max(4, runtime.NumCPU())

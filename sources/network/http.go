@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -60,15 +61,20 @@ func (s *Service) call(w http.ResponseWriter, r *http.Request, key, service stri
 		s.writeRefusal(w, err)
 		return
 	}
-	data, err := s.answer(r.Context(), request{key: key, service: service, body: body, origin: s.origin(r)})
+	buffer := answers.Get().(*[]byte) //nolint:errcheck // nothing else is in the pool
+	defer answers.Put(buffer)
+	answer := append((*buffer)[:0], `{"Status":0,"Message":"success","Data":`...)
+	answer, err = s.answer(r.Context(), request{key: key, service: service, body: body, origin: s.origin(r)}, answer)
 	if err != nil {
 		s.writeRefusal(w, err)
 		return
 	}
-	answer := make([]byte, 0, len(data)+64)
-	answer = append(answer, `{"Status":0,"Message":"success","Data":`...)
-	s.write(w, http.StatusOK, append(append(answer, data...), '}'))
+	*buffer = append(answer, '}')
+	s.write(w, http.StatusOK, *buffer)
 }
+
+// answers are buffers to build answers in. Writing an answer copies it.
+var answers = sync.Pool{New: func() any { return new(make([]byte, 0, 4<<10)) }}
 
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {

@@ -23,7 +23,7 @@ type linkData struct {
 
 // postLink answers links.post: a link of this service that leads to Url. The
 // same website and address give the same link.
-func (s *Service) postLink(ctx context.Context, by caller, f *form) ([]byte, error) {
+func (s *Service) postLink(ctx context.Context, by caller, f *form, b []byte) ([]byte, error) {
 	target, website := f.required("Url"), f.required("WebsiteId")
 	if !webAddress(target) {
 		f.breaks("Url", "an absolute http or https address")
@@ -40,7 +40,8 @@ func (s *Service) postLink(ctx context.Context, by caller, f *form) ([]byte, err
 		return nil, err
 	}
 	number := strconv.FormatInt(id, 10)
-	return json.Marshal(linkData{URL: by.origin + "/" + linkFolder + "/" + number, LinkID: number})
+	data, err := json.Marshal(linkData{URL: by.origin + "/" + linkFolder + "/" + number, LinkID: number})
+	return append(b, data...), err
 }
 
 func webAddress(s string) bool {

@@ -27,7 +27,7 @@ func (s *store) pageQuery(ctx context.Context, l *listing, publisher int64) (*pa
 	}{
 		{&q.change, `SELECT last_change FROM counters WHERE id = 1`},
 		{&q.reading, "SELECT " + l.column + ", id, head, details FROM orders WHERE publisher_id = ? AND " + l.column + " <= ? AND (" +
-			l.column + ", id) > (?, ?)" + l.where + " ORDER BY " + l.column + ", id LIMIT ? OFFSET ?"},
+			l.column + ", id) > (?, ?)" + l.where + " ORDER BY " + l.column + ", id LIMIT CAST(? AS BIGINT) OFFSET CAST(? AS BIGINT)"},
 		{&q.counting, "SELECT COUNT(*) FROM orders WHERE publisher_id = ? AND " + l.column + " BETWEEN ? AND ?" + l.where},
 		{&q.minutes, minutesQuery},
 	} {
@@ -92,7 +92,7 @@ func (q *pageQuery) records(ctx context.Context, tx *sql.Tx, from mark, b *listB
 		return err
 	}
 	defer rows.Close()
-	var head, lines sql.RawBytes
+	var head, lines string // not copied, as bytes would be
 	for rows.Next() {
 		if err := rows.Scan(&q.end.place.at, &q.end.place.id, &head, &lines); err != nil {
 			return err

@@ -16,11 +16,8 @@ const (
 	MaxSpan         = 24 * 60 * 60 // seconds between Stime and Etime
 )
 
-// Guesses of the size of a record and of its head, in bytes.
-const (
-	recordSize = 2 << 10
-	headSize   = 512
-)
+// headSize is a guess of the size of a record's head, in bytes.
+const headSize = 512
 
 // timeColumns are the times that OrderField names, in the column's index order.
 var timeColumns = map[string]string{
@@ -89,7 +86,7 @@ func (l *listing) key(publisher int64) string {
 }
 
 // queryOrders answers orders.query.get.
-func (s *Service) queryOrders(ctx context.Context, by caller, f *form) ([]byte, error) {
+func (s *Service) queryOrders(ctx context.Context, by caller, f *form, out []byte) ([]byte, error) {
 	l, err := parseListing(f)
 	if err != nil {
 		return nil, err
@@ -98,7 +95,7 @@ func (s *Service) queryOrders(ctx context.Context, by caller, f *form) ([]byte, 
 	if err != nil {
 		return nil, err
 	}
-	b := listBuffer{bare: s.config.BareList, writer: recordWriter{s.config.TimeZone, !s.config.OmitDetails}}
+	b := listBuffer{bare: s.config.BareList, writer: recordWriter{s.config.TimeZone, !s.config.OmitDetails}, out: out}
 	b.begin()
 	if err := s.store.snapshot(ctx, func(tx *sql.Tx) error { return q.read(ctx, tx, &s.bookmarks, &b) }); err != nil {
 		return nil, fmt.Errorf("list orders: %w", err)
@@ -115,7 +112,6 @@ type listBuffer struct {
 }
 
 func (b *listBuffer) begin() {
-	b.out = make([]byte, 0, 16*recordSize)
 	if !b.bare {
 		b.out = append(b.out, `{"List":`...)
 	}
@@ -123,7 +119,7 @@ func (b *listBuffer) begin() {
 }
 
 // add appends a record.
-func (b *listBuffer) add(head, lines []byte) {
+func (b *listBuffer) add(head, lines string) {
 	if b.records > 0 {
 		b.out = append(b.out, ',')
 	}

@@ -1,8 +1,8 @@
 package network
 
 import (
-	"bytes"
-	"strconv"
+		"strconv"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -87,14 +87,14 @@ type recordWriter struct {
 }
 
 // append adds the record of a head and the order lines.
-func (w recordWriter) append(b, head, lines []byte) []byte {
+func (w recordWriter) append(b []byte, head, lines string) []byte {
 	for {
-		mark := bytes.IndexByte(head, timeMark)
+		mark := strings.IndexByte(head, timeMark)
 		if mark < 0 {
 			break
 		}
 		b, head = append(b, head[:mark]...), head[mark+1:]
-		end := max(bytes.IndexByte(head, '"'), 0)
+		end := max(strings.IndexByte(head, '"'), 0)
 		b, head = w.appendClock(b, head[:end]), head[end:]
 	}
 	b = append(b, head...)
@@ -105,8 +105,8 @@ func (w recordWriter) append(b, head, lines []byte) []byte {
 }
 
 // appendClock adds Unix seconds as the time in the zone.
-func (w recordWriter) appendClock(b, seconds []byte) []byte {
-	at, err := strconv.ParseInt(string(seconds), 10, 64)
+func (w recordWriter) appendClock(b []byte, seconds string) []byte {
+	at, err := strconv.ParseInt(seconds, 10, 64)
 	if err != nil {
 		return append(b, seconds...) // not of our writing
 	}

@@ -25,13 +25,14 @@ type caller struct {
 	origin    string
 }
 
-// operation answers one service name of the publisher side with the JSON of
-// Data. A [*refusal] or a [*schema.ParamError] tells the client what is wrong.
-type operation func(ctx context.Context, by caller, f *form) ([]byte, error)
+// operation answers one service name of the publisher side: it appends the JSON
+// of Data to b. A [*refusal] or a [*schema.ParamError] tells the client what is
+// wrong.
+type operation func(ctx context.Context, by caller, f *form, b []byte) ([]byte, error)
 
 // answer checks who calls, and that the call is signed and fresh, before it
-// looks at what is asked.
-func (s *Service) answer(ctx context.Context, r request) ([]byte, error) {
+// looks at what is asked. It appends the Data to b.
+func (s *Service) answer(ctx context.Context, r request, b []byte) ([]byte, error) {
 	key, err := s.access(ctx, r.key)
 	if err != nil {
 		return nil, err
@@ -47,7 +48,7 @@ func (s *Service) answer(ctx context.Context, r request) ([]byte, error) {
 	if !found {
 		return nil, refuse(StatusNoService, "no such service")
 	}
-	return op(ctx, caller{publisher: key.owner, origin: r.origin}, f)
+	return op(ctx, caller{publisher: key.owner, origin: r.origin}, f, b)
 }
 
 // access is what a key gives access to.

@@ -160,6 +160,10 @@ func scanHeaders(ctx context.Context, js jetstream.JetStream, stream string, fro
 	if err != nil {
 		return err
 	}
+	if cons.CachedInfo().NumPending == 0 { // trimmed meanwhile
+		discard(ctx, s, cons)
+		return nil
+	}
 	done := make(chan error, 1)
 	ended := false // belongs to the callback: what comes behind the end is not for us
 	cc, err := cons.Consume(func(m jetstream.Msg) {
@@ -177,7 +181,10 @@ func scanHeaders(ctx context.Context, js jetstream.JetStream, stream string, fro
 	if err != nil {
 		return err
 	}
-	defer cc.Stop()
+	defer func() {
+		cc.Stop()
+		discard(ctx, s, cons)
+	}()
 	select {
 	case err := <-done:
 		return err
@@ -185,5 +192,13 @@ func scanHeaders(ctx context.Context, js jetstream.JetStream, stream string, fro
 		return errors.New("the scan was cut off by the server")
 	case <-ctx.Done():
 		return ctx.Err()
+	}
+}
+
+// discard takes a consumer off the server, which would keep it for minutes. It
+// is of no importance whether that works.
+func discard(ctx context.Context, s jetstream.Stream, cons jetstream.Consumer) {
+	if info := cons.CachedInfo(); info != nil {
+		_ = s.DeleteConsumer(context.WithoutCancel(ctx), info.Name)
 	}
 }

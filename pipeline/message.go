@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
-	"github.com/go-json-experiment/json"
 
 	"github.com/orderwire/orderwire/schema"
 )
@@ -43,10 +42,13 @@ const (
 // Topic is the Watermill topic of all order events.
 const Topic = schema.SubjectRoot
 
+// eventSize is a guess of the size of an event, in bytes.
+const eventSize = 1536
+
 // NewMessage wraps an event for the log. expected is the sequence of the
 // order's last event, 0 for none; content is the hash of the raw record.
 func NewMessage(e *schema.Event, expected, content uint64) (*message.Message, error) {
-	payload, err := json.Marshal(*e)
+	payload, err := e.AppendJSON(make([]byte, 0, eventSize))
 	if err != nil {
 		return nil, fmt.Errorf("encode event %s: %w", e.ID, err)
 	}

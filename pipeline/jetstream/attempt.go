@@ -36,6 +36,7 @@ func (l *Log) publish(batch []outgoing) error {
 		for i := range batch {
 			l.learn(&batch[i], first+uint64(i))
 		}
+		l.index.progress.stored(first, first+uint64(len(batch)-1))
 		return nil
 	case outdated(err) && batch[0].key == "":
 		return l.publishPlain(ctx, batch)

@@ -20,7 +20,10 @@ import (
 const headerStreamSource = "Nats-Stream-Source"
 
 // index is what the writer knows of every order.
-type index struct{ table }
+type index struct {
+	table
+	progress completeness
+}
 
 // keyOfFilter returns the key in the filter that [schema.OrderKey.Subjects] makes.
 func keyOfFilter(filter string) string {
@@ -80,11 +83,36 @@ func (l *Log) Orders() int {
 	return orders
 }
 
-// LoadIndex reads the index from the state bucket's headers, then from the
-// stream's tail that the bucket has not taken in yet.
+// LoadIndex brings the index up to date. The first call reads the state bucket's
+// headers, and the stream's tail that the bucket has not taken in yet. A later
+// one reads what other writers have stored since; when there is nothing, it
+// costs one request.
 func (l *Log) LoadIndex(ctx context.Context) error {
-	var newest uint64
-	err := scanHeaders(ctx, l.js, stateStream, 1, func(m jetstream.Msg) error {
+	info, err := l.stream.Info(ctx)
+	if err != nil {
+		return fmt.Errorf("state index from stream %s: %w", StreamName, err)
+	}
+	upTo, loaded := l.index.progress.state()
+	if loaded && upTo >= info.State.LastSeq {
+		return nil
+	}
+	if !loaded || upTo+1 < info.State.FirstSeq { // what is missing may have aged out of the stream
+		newest, err := l.loadBucket(ctx)
+		if err != nil {
+			return fmt.Errorf("state index from bucket %s: %w", StateBucket, err)
+		}
+		upTo = max(upTo, newest)
+	}
+	if err := l.loadTail(ctx, upTo+1); err != nil {
+		return fmt.Errorf("state index from stream %s: %w", StreamName, err)
+	}
+	l.index.progress.complete(info.State.LastSeq)
+	return nil
+}
+
+// loadBucket returns the sequence of the newest event that the bucket has.
+func (l *Log) loadBucket(ctx context.Context) (newest uint64, err error) {
+	err = scanHeaders(ctx, l.js, stateStream, 1, func(m jetstream.Msg) error {
 		seq, err := sourceSequence(m.Headers().Get(headerStreamSource))
 		if err != nil {
 			return err
@@ -93,10 +121,11 @@ func (l *Log) LoadIndex(ctx context.Context) error {
 		l.index.learn(strings.TrimPrefix(m.Subject(), statePrefix), seq, m.Headers())
 		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("state index from bucket %s: %w", StateBucket, err)
-	}
-	err = scanHeaders(ctx, l.js, StreamName, newest+1, func(m jetstream.Msg) error {
+	return newest, err
+}
+
+func (l *Log) loadTail(ctx context.Context, from uint64) error {
+	return scanHeaders(ctx, l.js, StreamName, from, func(m jetstream.Msg) error {
 		meta, err := m.Metadata()
 		if err != nil {
 			return err
@@ -106,10 +135,6 @@ func (l *Log) LoadIndex(ctx context.Context) error {
 		}
 		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("state index from stream %s: %w", StreamName, err)
-	}
-	return nil
 }
 
 // learn takes in a message's headers; one without ours is left to [Log.Load].

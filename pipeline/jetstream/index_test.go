@@ -45,3 +45,27 @@ func TestLoadIndexLeavesNoConsumer(t *testing.T) {
 		}
 	}
 }
+
+// Loaded again, the index learns what another writer has stored since.
+func TestLoadIndexFollowsOtherWriters(t *testing.T) {
+	t.Parallel()
+	url := pipelinetest.Server(t, t.TempDir()).URL()
+	writer, other := pipelinetest.Log(t, url), pipelinetest.Log(t, url)
+	load := func() {
+		t.Helper()
+		if err := other.LoadIndex(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	load()
+	mustPublish(t, writer, created(t, 0, 3)...)
+	load()
+	mustPublish(t, other, newMessage(t, 5, 1, 0))
+	mustPublish(t, writer, newMessage(t, 1, 2, 2), newMessage(t, 7, 1, 0))
+	load()
+	for n, want := range map[int]uint64{0: 1, 1: 2, 5: 1, 7: 1} {
+		if got, _ := other.Known(key(n)); got.Version != want {
+			t.Errorf("order %d: version %d, want %d", n, got.Version, want)
+		}
+	}
+}

@@ -70,6 +70,9 @@ type Network interface {
 
 // Log is the part of the order log that a poll uses.
 type Log interface {
+	// LoadIndex brings what is kept in memory of the orders up to date with what
+	// other writers have stored.
+	LoadIndex(ctx context.Context) error
 	// Lookup returns what is kept in memory of the order whose key has this text
 	// (see [schema.OrderKey.String]); it may be outdated until publishing says so.
 	Lookup(key []byte) (pipeline.Known, bool)

@@ -113,6 +113,11 @@ func advise(err error) error {
 }
 
 func (p *Poller) poll(ctx context.Context) error {
+	// Another process may have polled the account since: an order that it saw
+	// change, and that has changed back, must not pass for unchanged.
+	if err := p.cfg.Log.LoadIndex(ctx); err != nil {
+		return err
+	}
 	var at progress
 	if _, err := p.cfg.Log.LoadCursor(ctx, p.cursorName(), &at); err != nil {
 		return err

@@ -1,6 +1,9 @@
 package jetstream
 
-import "sync"
+import (
+	"maps"
+	"sync"
+)
 
 // maxGaps bounds the acknowledged batches that wait for one in front of them.
 const maxGaps = 1000
@@ -30,6 +33,11 @@ func (c *completeness) stored(first, last uint64) {
 		c.ahead = make(map[uint64]uint64)
 	}
 	c.ahead[first] = last
+	c.advance()
+}
+
+// advance takes in the batches that follow without a gap.
+func (c *completeness) advance() {
 	for {
 		end, ok := c.ahead[c.upTo+1]
 		if !ok {
@@ -45,5 +53,6 @@ func (c *completeness) complete(upTo uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.loaded, c.upTo = true, max(c.upTo, upTo)
-	clear(c.ahead)
+	maps.DeleteFunc(c.ahead, func(first, _ uint64) bool { return first <= c.upTo })
+	c.advance()
 }

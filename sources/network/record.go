@@ -1,7 +1,7 @@
 package network
 
 import (
-		"strconv"
+	"strconv"
 	"strings"
 	"time"
 

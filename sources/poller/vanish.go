@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
@@ -61,21 +62,23 @@ func (r *recorder) missing(ctx context.Context, key schema.OrderKey) error {
 		}
 		return r.record(ctx, []record{rec})
 	case errors.Is(err, openapi.ErrNotFound), errors.As(err, &refused) && !refused.Temporary():
-		return r.vanished(ctx, key)
+		return r.vanished(ctx, key, r.cfg.Now())
 	default:
 		return fmt.Errorf("detail of order %s: %w", key, err)
 	}
 }
 
-// vanished publishes that the network no longer knows an order.
-func (r *recorder) vanished(ctx context.Context, key schema.OrderKey) error {
+// vanished publishes that the network did not know an order when it answered.
+// When another writer has seen the order since, nothing is published, however
+// often the log has to be asked.
+func (r *recorder) vanished(ctx context.Context, key schema.OrderKey, answered time.Time) error {
 	a := r.cfg.Account
 	for refusals := 0; ; refusals++ {
 		state, err := r.cfg.Log.Load(ctx, key)
 		if err != nil {
 			return err
 		}
-		event, changed := diff.Vanished(state.Event, schema.Data{TimeZone: a.Location.String(), ObservedAt: r.cfg.Now()})
+		event, changed := diff.Vanished(state.Event, schema.Data{TimeZone: a.Location.String(), ObservedAt: answered})
 		if !changed {
 			return nil
 		}

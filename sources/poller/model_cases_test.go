@@ -1,0 +1,88 @@
+package poller_test
+
+import (
+	"testing"
+
+	"github.com/orderwire/orderwire/schema"
+	"github.com/orderwire/orderwire/sources/poller"
+)
+
+// TestModelCases holds what TestLogEqualsModel once found, as plain sequences.
+// The machine judges every event and every undisturbed poll.
+func TestModelCases(t *testing.T) {
+	t.Parallel()
+	byCreation := func(a *poller.Account, _ *modelNetwork) { a.OrderField = poller.CreationTime }
+	byUpdate := func(*poller.Account, *modelNetwork) {}
+	k := modelKey{"7", "A1"}
+	first := modelOrder{modelKey: k, status: "0", cents: 1250, lines: []modelLine{{"1", "2", 100}}}
+	second := first
+	second.status = "1"
+	server := newModelServer(t)
+	for _, tt := range []struct {
+		name  string
+		habit habit
+		play  func(t *testing.T, m *machine)
+		want  []schema.EventType
+	}{
+		{"changed before the other, and back", byUpdate, func(t *testing.T, m *machine) {
+			m.poll(t, m.a)
+			m.network.put(1, second, style{})
+			m.poll(t, m.b)
+			m.network.put(1, first, style{})
+			m.poll(t, m.a)
+		}, []schema.EventType{schema.OrderCreated, schema.StatusChanged, schema.StatusChanged}},
+		{"first seen by the other, and aged out", byUpdate, func(t *testing.T, m *machine) {
+			m.poll(t, m.b)
+			m.trim(t, m.old())
+			m.server.forget(t, m.reader)
+			m.poll(t, m.a)
+			m.network.put(1, second, style{})
+			m.poll(t, m.a)
+		}, []schema.EventType{schema.OrderCreated, schema.StatusChanged}},
+		{"vanished before the other, and back", byCreation, func(t *testing.T, m *machine) {
+			m.poll(t, m.a)
+			m.network.drop(1, k)
+			m.poll(t, m.b)
+			m.network.put(1, first, style{})
+			m.poll(t, m.a)
+		}, []schema.EventType{schema.OrderCreated, schema.OrderVanished, schema.OrderUpdated}},
+		{"back before its end was told", byCreation, func(t *testing.T, m *machine) {
+			m.poll(t, m.a)
+			m.network.drop(1, k)
+			m.run(t, m.a, beforePublish)
+			m.network.put(1, second, style{})
+			m.poll(t, m.b)
+			m.network.pass(1)
+			m.run(t, m.a, toEnd)
+		}, []schema.EventType{schema.OrderCreated, schema.StatusChanged}},
+		{"aged out under a poll", byUpdate, func(t *testing.T, m *machine) {
+			m.poll(t, m.a)
+			m.network.put(1, second, style{})
+			m.run(t, m.b, beforePublish)
+			m.trim(t, m.old())
+			m.run(t, m.b, toEnd)
+		}, []schema.EventType{schema.OrderCreated, schema.StatusChanged}},
+		{"stored, unheard, crashed", byUpdate, func(t *testing.T, m *machine) {
+			m.run(t, m.a, beforePublish)
+			m.crash(t, m.a, unheard)
+			m.network.put(1, second, style{})
+			m.poll(t, m.a)
+		}, []schema.EventType{schema.OrderCreated, schema.StatusChanged}},
+		{"overtaken by a newer answer", byUpdate, func(t *testing.T, m *machine) {
+			m.run(t, m.a, afterList)
+			m.network.put(1, second, style{})
+			m.poll(t, m.b)
+			m.run(t, m.a, toEnd)
+		}, []schema.EventType{schema.OrderCreated}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			m := newMachine(t, server, tt.habit)
+			m.network.put(1, first, style{})
+			tt.play(t, m)
+			if last := m.reader.last[k]; last.version != uint64(len(tt.want)) || last.typ != tt.want[len(tt.want)-1] {
+				t.Errorf("the log ends with version %d, %s; want %v", last.version, last.typ, tt.want)
+			}
+			m.settle(t)
+		})
+	}
+}

@@ -1,0 +1,190 @@
+package poller_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/orderwire/orderwire/schema"
+	"github.com/orderwire/orderwire/sources/poller"
+)
+
+// machine is one case: a network, a log, and two processes.
+type machine struct {
+	server  *modelServer
+	network *modelNetwork
+	reader  *reader
+	a, b    *process
+	// covered are the orders that the closed windows held, as far as that is
+	// certain; one of them that is not listed any more must be said to have vanished.
+	covered map[modelKey]bool
+}
+
+// habit makes a case's network and account peculiar.
+type habit func(*poller.Account, *modelNetwork)
+
+func newMachine(t interface {
+	rapid.TB
+	Cleanup(func())
+}, server *modelServer, change habit,
+) *machine {
+	server.cases++
+	server.clear(t)
+	network := &modelNetwork{now: now, held: make(map[modelKey]*modelHeld)}
+	account := poller.Account{
+		Name: fmt.Sprintf("case%d", server.cases), OrderField: poller.UpdateTime,
+		Backfill: 6 * time.Hour, MaxSpan: 6 * time.Hour, PageSize: 2,
+	}
+	change(&account, network)
+	network.byField = account.OrderField
+	m := &machine{server: server, network: network, covered: make(map[modelKey]bool)}
+	m.reader = &reader{log: server.log, in: server.in, account: account.Name, network: network, last: make(map[modelKey]logged)}
+	m.a, m.b = m.process("A", account), m.process("B", account)
+	for _, p := range []*process{m.a, m.b} {
+		p.boot(t)
+		t.Cleanup(func() { p.die(t, cut) })
+	}
+	return m
+}
+
+func (m *machine) process(name string, account poller.Account) *process {
+	return &process{name: name, url: m.server.url, account: account, network: m.network, courier: m.server.log.Publisher()}
+}
+
+// poll has a process poll at one stretch, and knows all that must come of it.
+func (m *machine) poll(t rapid.TB, p *process) {
+	due, lost := m.reader.due(), m.reader.lost()
+	err := p.begin(t, m.reader.read)
+	if err == nil {
+		err = p.finish(t)
+	}
+	if err != nil {
+		t.Fatalf("%s polls undisturbed: %v", p.name, err)
+	}
+	m.judgePoll(t, due, lost, m.reader.news(t))
+	m.judgeIndex(t, p)
+	m.covered = make(map[modelKey]bool)
+	for _, k := range m.network.keys(true) {
+		m.covered[k] = true
+	}
+}
+
+// judgePoll holds the events of an undisturbed poll against what was due. An
+// order that the network lost must be said to have vanished when its window was
+// certainly closed with it, may be when that is uncertain.
+func (m *machine) judgePoll(t rapid.TB, due, lost map[modelKey]bool, events map[modelKey]schema.Event) {
+	if m.network.byField != poller.CreationTime {
+		clear(lost)
+	}
+	for _, k := range modelKeys {
+		e, got := events[k]
+		switch vanished := e.Type == schema.OrderVanished; {
+		case due[k] && !got:
+			t.Fatalf("order %s: the network has it otherwise than the log, and the poll publishes nothing", k)
+		case lost[k] && m.covered[k] && !vanished:
+			t.Fatalf("order %s: its window does not hold it any more, and the poll does not say so", k)
+		case got && !due[k] && (!vanished || !lost[k]):
+			t.Fatalf("order %s: the poll publishes %s without a reason", k, e.Type)
+		}
+	}
+}
+
+// judgeIndex demands that the log gives each order's last state, and that what
+// the process remembers of an order is not ahead of the log.
+func (m *machine) judgeIndex(t rapid.TB, p *process) {
+	ctx, cancel := context.WithTimeout(context.Background(), hung)
+	defer cancel()
+	for k, last := range m.reader.last {
+		state, err := m.server.log.Load(ctx, m.reader.key(k))
+		if err != nil || state.Event == nil || state.Event.ID != last.id {
+			t.Fatalf("order %s: the log does not give version %d: %v", k, last.version, err)
+		}
+		if known, _ := p.log.Known(m.reader.key(k)); known.Version > last.version {
+			t.Fatalf("order %s: %s remembers version %d of %d", k, p.name, known.Version, last.version)
+		}
+	}
+}
+
+// run has a process begin a poll, or go on with the one under way, to a place;
+// it may end before. Windows are then closed with orders that are not foreseen.
+func (m *machine) run(t rapid.TB, p *process, place string) {
+	clear(m.covered)
+	var err error
+	if p.place == "" {
+		err = p.begin(t, m.reader.read)
+	} else {
+		_, err = p.say(t, goOn)
+	}
+	if err == nil && p.place != "" {
+		_, err = p.advance(t, place)
+	}
+	if err != nil {
+		t.Fatalf("%s polls: %v", p.name, err)
+	}
+	m.reader.news(t)
+}
+
+// toEnd is no place; a process that runs there ends its poll.
+const toEnd = "the end of the poll"
+
+// fail has what a process is about to do fail, or only its answer get lost; the
+// process lives on.
+func (m *machine) fail(t rapid.TB, p *process, v verdict) {
+	ended, err := p.say(t, v)
+	for !ended { // calls side by side
+		ended, err = p.say(t, cut)
+	}
+	if err == nil {
+		t.Fatalf("%s polls, a call fails, and the poll does not", p.name)
+	}
+	m.reader.news(t)
+}
+
+// crash ends a process wherever it is and starts it anew.
+func (m *machine) crash(t rapid.TB, p *process, v verdict) {
+	p.die(t, v)
+	m.reader.news(t)
+	p.boot(t)
+	for k, last := range m.reader.last {
+		if known, ok := p.log.Known(m.reader.key(k)); !ok || known.Version != last.version {
+			t.Fatalf("order %s: after its start %s knows version %d of %d", k, p.name, known.Version, last.version)
+		}
+	}
+}
+
+// trim has the oldest n events age out of the stream.
+func (m *machine) trim(t rapid.TB, n int) {
+	m.server.awaitBucket(t, m.reader)
+	m.server.trim(t, m.reader.kept[n-1])
+	m.reader.kept = m.reader.kept[n:]
+}
+
+// old returns how many events may age out: those older than any poll under way.
+func (m *machine) old() int {
+	limit := m.reader.read
+	for _, p := range []*process{m.a, m.b} {
+		if p.place != "" {
+			limit = min(limit, p.since)
+		}
+	}
+	n := 0
+	for n < len(m.reader.kept) && m.reader.kept[n] <= limit {
+		n++
+	}
+	return n
+}
+
+// settle ends what is under way and has both poll undisturbed.
+func (m *machine) settle(t rapid.TB) {
+	for _, p := range []*process{m.a, m.b} {
+		if p.place != "" {
+			m.run(t, p, toEnd)
+		}
+	}
+	m.network.pass(1)
+	m.poll(t, m.a)
+	m.poll(t, m.b)
+	m.server.awaitBucket(t, m.reader)
+}

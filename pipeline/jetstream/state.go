@@ -14,12 +14,10 @@ import (
 	"github.com/orderwire/orderwire/schema"
 )
 
-// Load returns an order's last event, and brings the index up to date. Where
-// the index knows the event's sequence it reads that message, from any replica,
-// which may be as outdated as the index is: publishing then says so, and the
-// next Load is right. Otherwise it asks the stream's leader, and then the
-// bucket, for an order whose events have aged out of the stream. The error
-// wraps [pipeline.ErrPoison] when the last message of the order is no event.
+// Load asks the stream's leader for an order's last event, and the bucket for
+// that of an order whose events have aged out of the stream. It brings the index
+// up to date. The error wraps [pipeline.ErrPoison] when the last message of the
+// order is no event.
 func (l *Log) Load(ctx context.Context, key schema.OrderKey) (pipeline.State, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.cfg.Timeout)
 	defer cancel()
@@ -30,27 +28,38 @@ func (l *Log) Load(ctx context.Context, key schema.OrderKey) (pipeline.State, er
 	return state, nil
 }
 
-func (l *Log) load(ctx context.Context, key schema.OrderKey) (pipeline.State, error) {
+// Recall returns the event that the index has as an order's last, by its
+// sequence, from any replica. That is cheaper than [Log.Load], which it falls
+// back to, and as outdated as the index may be: publishing then says so.
+func (l *Log) Recall(ctx context.Context, key schema.OrderKey) (pipeline.State, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.cfg.Timeout)
+	defer cancel()
 	text := key.String()
-	if known, ok := l.index.get(hashKey(text)); ok && known.Sequence > 0 {
-		msg, err := l.stream.GetMsg(ctx, known.Sequence)
-		if err == nil {
-			if subject, ok := keyOfSubject(msg.Subject); ok && subject == text {
-				return l.stateOf(text, msg.Data, msg.Sequence, msg.Sequence)
-			}
-		}
-		if err != nil && !errors.Is(err, jetstream.ErrMsgNotFound) {
-			return pipeline.State{}, err
-		} // aged out, not yet at this replica, or of another order
+	known, ok := l.index.get(hashKey(text))
+	if !ok || known.Sequence == 0 {
+		return l.Load(ctx, key)
 	}
+	msg, err := l.stream.GetMsg(ctx, known.Sequence)
+	if err != nil && !errors.Is(err, jetstream.ErrMsgNotFound) {
+		return pipeline.State{}, fmt.Errorf("recall order %s: %w", key, err)
+	}
+	if err == nil {
+		if subject, ok := keyOfSubject(msg.Subject); ok && subject == text {
+			return l.stateOf(text, msg.Data, msg.Sequence, msg.Sequence)
+		}
+	}
+	return l.Load(ctx, key) // aged out, not yet at this replica, or of another order
+}
+
+func (l *Log) load(ctx context.Context, key schema.OrderKey) (pipeline.State, error) {
 	last, err := l.last(ctx, key.Subjects())
 	if err != nil {
 		return pipeline.State{}, err
 	}
 	if last != nil {
-		return l.stateOf(text, last.Data, last.Sequence, last.Sequence)
+		return l.stateOf(key.String(), last.Data, last.Sequence, last.Sequence)
 	}
-	return l.bucketState(ctx, text)
+	return l.bucketState(ctx, key.String())
 }
 
 // bucketState returns the state of an order that the stream holds nothing of.

@@ -81,6 +81,8 @@ type Log interface {
 	// Load asks the log itself for an order's last event. The error wraps
 	// [pipeline.ErrPoison] when that is unreadable.
 	Load(ctx context.Context, key schema.OrderKey) (pipeline.State, error)
+	// Recall is Load, except that its answer may be as outdated as Lookup's.
+	Recall(ctx context.Context, key schema.OrderKey) (pipeline.State, error)
 	// Bury stores a record that is no readable order.
 	Bury(ctx context.Context, d pipeline.DeadLetter) error
 	pipeline.CursorStore

@@ -133,7 +133,7 @@ func collect(found []*change) []change {
 
 // against compares a snapshot with the order's last event in the log.
 func (r *recorder) against(ctx context.Context, rec record, next schema.Data, out **change) error {
-	state, err := r.cfg.Log.Load(ctx, rec.key)
+	state, err := r.cfg.Log.Recall(ctx, rec.key)
 	if errors.Is(err, pipeline.ErrPoison) { // somebody wrote into the log: this order waits, the others go on
 		return r.bury(ctx, rec.raw, rec.content, err)
 	}

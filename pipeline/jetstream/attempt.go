@@ -89,8 +89,8 @@ func (l *Log) publishPlain(ctx context.Context, batch []outgoing) error {
 	return nil
 }
 
-// verdict is what the log says of one message of a refused batch.
-type verdict struct {
+// finding is what the log says of one message of a refused batch.
+type finding struct {
 	stored bool // it is the order's last event
 	stale  bool // the order's last event is another than expected
 }
@@ -99,12 +99,12 @@ type verdict struct {
 // brings the index up to date. It returns [pipeline.ErrStored] or a
 // [*pipeline.StaleError].
 func (l *Log) examine(ctx context.Context, batch []outgoing, cause error) error {
-	verdicts := make([]verdict, len(batch))
+	findings := make([]finding, len(batch))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(lookupsAtOnce)
 	for i := range batch {
 		group.Go(func() (err error) {
-			verdicts[i], err = l.lookUp(ctx, &batch[i])
+			findings[i], err = l.lookUp(ctx, &batch[i])
 			return err
 		})
 	}
@@ -113,7 +113,7 @@ func (l *Log) examine(ctx context.Context, batch []outgoing, cause error) error 
 	}
 	refusal := &pipeline.StaleError{Batch: len(batch), Cause: cause}
 	all := true
-	for i, v := range verdicts {
+	for i, v := range findings {
 		all = all && v.stored
 		if !v.stale {
 			continue
@@ -132,10 +132,10 @@ func (l *Log) examine(ctx context.Context, batch []outgoing, cause error) error 
 
 // lookUp compares a message with its order's last event in the log. What is no
 // event counts as stale, and [Log.Load] says what it is.
-func (l *Log) lookUp(ctx context.Context, o *outgoing) (verdict, error) {
+func (l *Log) lookUp(ctx context.Context, o *outgoing) (finding, error) {
 	last, err := l.last(ctx, schema.SubjectRoot+"."+o.key+".*")
 	if err != nil {
-		return verdict{}, err
+		return finding{}, err
 	}
 	hash := hashKey(o.key)
 	if last == nil {
@@ -143,12 +143,12 @@ func (l *Log) lookUp(ctx context.Context, o *outgoing) (verdict, error) {
 			old.Sequence = 0 // its events have aged out
 			return old
 		})
-		return verdict{stale: o.expected != "0"}, nil
+		return finding{stale: o.expected != "0"}, nil
 	}
-	v := verdict{stale: o.expected != strconv.FormatUint(last.Sequence, 10)}
+	v := finding{stale: o.expected != strconv.FormatUint(last.Sequence, 10)}
 	known, id, err := last.known()
 	if err != nil {
-		return verdict{stale: true}, nil //nolint:nilerr // not one of our events
+		return finding{stale: true}, nil //nolint:nilerr // not one of our events
 	}
 	v.stored = id == o.msg.UUID && bytes.Equal(last.Data, o.wire.Data) // two writers can mean different things by one version
 	l.index.set(hash, known)

@@ -43,6 +43,31 @@ func (l *Log) Bury(ctx context.Context, d pipeline.DeadLetter) error {
 	return nil
 }
 
+// bury writes a message into the dead letters and takes it out of the window
+// when it is there. Until then it stays unsettled on the server: while the dead
+// letters cannot be written, it is tried again, and when the session ends, the
+// message comes again.
+func (s *session) bury(ctx context.Context, d *delivery, reason string) {
+	letter := pipeline.DeadLetter{
+		Sink: s.cfg.Durable, Reason: reason, Subject: d.raw.Subject(), Sequence: d.sequence, Attempts: d.count, Raw: d.raw.Data(),
+	}
+	s.log.cfg.Logger.Error("message goes into the dead letters", "consumer", s.name, "sequence", d.sequence, "reason", reason)
+	s.active.Go(func() {
+		retry := newRetry()
+		for {
+			err := s.log.Bury(ctx, letter)
+			if err == nil {
+				s.win.bury(d)
+				return
+			}
+			s.log.cfg.Logger.Warn("dead letters cannot be written, trying again", "consumer", s.name, "sequence", d.sequence, "error", err)
+			if pause(ctx, retry.NextBackOff()) != nil {
+				return
+			}
+		}
+	})
+}
+
 func deadID(d pipeline.DeadLetter) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%s", d.Sink, d.Sequence, d.Raw))
 	return hex.EncodeToString(sum[:16])

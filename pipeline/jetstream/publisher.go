@@ -110,7 +110,7 @@ func wire(topic string, m *message.Message) outgoing {
 		}
 	}
 	set(wmnats.WatermillUUIDHdr, m.UUID)
-	set(jetstream.MsgIDHeader, m.UUID)
+	set(jetstream.MsgIDHeader, messageID(subject, m))
 	out := outgoing{msg: m, wire: &nats.Msg{Subject: subject, Header: h, Data: m.Payload}}
 	if expected != "" {
 		out.key, out.expected = keyOfFilter(filter), expected
@@ -118,6 +118,15 @@ func wire(topic string, m *message.Message) outgoing {
 		set(jetstream.ExpectedLastSubjSeqSubjHeader, filter)
 	}
 	return out
+}
+
+// messageID is by what the server knows a message that it has. The id of an
+// event is its own; of other messages, the same may go to several topics.
+func messageID(subject string, m *message.Message) string {
+	if m.Metadata[pipeline.MetaSubject] != "" {
+		return m.UUID
+	}
+	return m.UUID + " " + subject
 }
 
 // batchHeaders is what [publishBatch] still adds to a message, in bytes.

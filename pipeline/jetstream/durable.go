@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"sync/atomic"
-	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/nats-io/nats.go"
@@ -128,42 +127,6 @@ func (r *durable) confirm(ctx context.Context, m jetstream.Msg) {
 	defer cancel()
 	if _, err := r.log.nc.RequestWithContext(ctx, m.Reply(), []byte("+ACK")); err != nil {
 		r.log.cfg.Logger.Debug("acknowledgement not confirmed", "consumer", r.name, "error", err)
-	}
-}
-
-// awaitPin returns when the consumer is pinned to this client. The message by
-// which the client knows is dropped: it comes again when the consumer is set back.
-func (r *durable) awaitPin(ctx context.Context, cons jetstream.Consumer) error {
-	pinned := make(chan struct{}, 1)
-	cc, err := cons.Consume(func(jetstream.Msg) {
-		select {
-		case pinned <- struct{}{}:
-		default:
-		}
-	}, r.pullOptions(1)...)
-	if err != nil {
-		return err
-	}
-	closed := cc.Closed()
-	defer func() {
-		cc.Stop()
-		<-closed
-	}()
-	look := time.NewTicker(floorEvery)
-	defer look.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-pinned:
-			return nil
-		case <-closed:
-			return errConsumeEnds
-		case <-look.C:
-			if err := r.look(ctx, cons); err != nil {
-				return err
-			}
-		}
 	}
 }
 

@@ -50,7 +50,9 @@ func (p pair) atPosition(t *testing.T) (message.Publisher, message.Subscriber) {
 }
 
 // logTopic makes the suite's topics subjects that the log takes.
-func logTopic(ctx tests.TestContext) string { return "orders.suite." + ctx.TestID.String() + ".x.created" }
+func logTopic(ctx tests.TestContext) string {
+	return "orders.suite." + ctx.TestID.String() + ".x.created"
+}
 
 // variants are the ways of subscribing that pass the suite, and what each has.
 func variants() map[string]struct {

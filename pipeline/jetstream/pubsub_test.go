@@ -144,3 +144,18 @@ func TestPubSub(t *testing.T) {
 	pipelinetest.Log(t, server.URL())
 	testPubSub(t, server.URL())
 }
+
+// The suite ten times side by side, in its short form: TestPubSub runs it at full
+// length. STRESS_TEST_COUNT sets how many there are.
+func TestPubSubStress(t *testing.T) {
+	t.Parallel()
+	for name, v := range variants() {
+		t.Run(name, func(t *testing.T) {
+			server := pipelinetest.Server(t, t.TempDir()) // of its own: a stream takes 1000 consumers at most
+			pipelinetest.Log(t, server.URL())
+			v.features.ForceShort = true
+			p := pair{url: server.URL(), cfg: v.cfg}
+			tests.TestPubSubStressTest(t, v.features, p.shared, p.open)
+		})
+	}
+}

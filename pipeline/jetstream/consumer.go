@@ -19,6 +19,10 @@ const pinGroup = "readers"
 // topicMark stands between the name of a durable and a topic.
 const topicMark = "@"
 
+// heartbeat is how often the server says that it is there while nothing comes.
+// Twice that without a word lets the reader look what is the matter.
+const heartbeat = 5 * time.Second
+
 // errOtherConsumer says that a durable exists in another mode.
 var errOtherConsumer = errors.New("take another name, or delete that consumer: the cursor is lost then")
 
@@ -88,12 +92,13 @@ func (r *durable) wanted() jetstream.ConsumerConfig {
 // that the server knows that it is there, and the reader that it still has its
 // place.
 func (r *durable) pullOptions(window int) []jetstream.PullConsumeOpt {
-	opts := []jetstream.PullConsumeOpt{jetstream.PullMaxMessages(window)}
-	if r.cfg.Pinned {
-		expiry := max(r.cfg.Takeover/3, time.Second)
-		opts = append(opts, jetstream.PullPriorityGroup(pinGroup), jetstream.PullExpiry(expiry), jetstream.PullHeartbeat(expiry/2))
+	if !r.cfg.Pinned {
+		return []jetstream.PullConsumeOpt{jetstream.PullMaxMessages(window), jetstream.PullHeartbeat(heartbeat)}
 	}
-	return opts
+	expiry := max(r.cfg.Takeover/3, time.Second)
+	return []jetstream.PullConsumeOpt{
+		jetstream.PullMaxMessages(window), jetstream.PullPriorityGroup(pinGroup), jetstream.PullExpiry(expiry), jetstream.PullHeartbeat(expiry / 2),
+	}
 }
 
 // canReset refuses servers on which a consumer cannot be set back, which came

@@ -57,6 +57,7 @@ func (r *durable) begin(ctx context.Context, cons jetstream.Consumer, next uint6
 		},
 	}
 	s.acked.Store(next - 1)
+	s.settled.Store(true) // a consumer that is just being deleted may still have been found
 	opts := append(r.pullOptions(r.cfg.Window), jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) { s.consumeError(err) }))
 	var err error
 	if s.cc, err = cons.Consume(func(m jetstream.Msg) { s.receive(ctx, m) }, opts...); err != nil {

@@ -84,6 +84,9 @@ func unwrap(m jetstream.Msg, p place) (*message.Message, error) {
 
 // serverHeader reports whether a header is none of the publisher's metadata.
 func serverHeader(name string) bool {
+	if name == "" || name[0] != 'N' && name[0] != '_' {
+		return false
+	}
 	switch name {
 	case wmnats.WatermillUUIDHdr, jetstream.MsgIDHeader, headerPin, headerBatchID, headerBatchSeq, headerBatchCommit,
 		jetstream.ExpectedLastMsgIDHeader, jetstream.ExpectedStreamHeader, jetstream.ExpectedLastSeqHeader,

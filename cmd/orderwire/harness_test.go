@@ -28,6 +28,10 @@ const stopLimit = 10 * time.Second
 var binary string
 
 func TestMain(m *testing.M) {
+	if dir := os.Getenv(serverVariable); dir != "" {
+		serve(dir)
+		return
+	}
 	dir, err := os.MkdirTemp("", "orderwire")
 	if err != nil {
 		panic(err)

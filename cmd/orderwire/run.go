@@ -33,8 +33,10 @@ func newRun(o *options) *cobra.Command {
 		Long: `Runs the whole line until SIGTERM or SIGINT, then ends cleanly with exit code 0:
 polls every account, publishes what changed, writes the archive, delivers the
 webhooks and keeps the commission sums. It resumes where it was, also after a
-crash. Only one process can use a data directory; to run roles apart, set nats.url
-to a NATS server (2.12 or newer, with JetStream).
+crash. Only one process can use a data directory. With nats.url, on NATS servers
+(2.12 or newer, with JetStream), several processes share the work and stand by for
+each other: every account, sink and endpoint is one process's at a time, and
+another's within 10 seconds of its death.
 
 An account or a sink that fails is tried again and does not stop the others.`,
 		Example: `  orderwire run -c orderwire.yaml
@@ -109,10 +111,18 @@ func summarize(ctx context.Context, log *slog.Logger, l *line.Line) {
 	}
 	var lags []string
 	for _, sink := range s.Sinks {
+		if sink.Standby {
+			lags = append(lags, sink.Name+":standby")
+			continue
+		}
 		lags = append(lags, fmt.Sprintf("%s:%d", sink.Name, sink.Lag))
 	}
 	log.Info("status", "events", s.Last, "orders", s.Orders, "lag", strings.Join(lags, " "))
 	for _, a := range s.Accounts {
+		if a.Standby {
+			log.Info("account", "name", a.Name, "standby", true, "holder", a.Holder)
+			continue
+		}
 		log.Info("account", "name", a.Name, "polls", a.Polls, "created", a.Created, "changed", a.Changed, "unchanged", a.Unchanged, "failure", a.Failure)
 	}
 }

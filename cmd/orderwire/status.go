@@ -11,12 +11,49 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/config"
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/line"
 )
 
 // readyLimit bounds how long /readyz waits for the log.
 const readyLimit = 2 * time.Second
+
+func newStatus(o *options) *cobra.Command {
+	var file string
+	c := &cobra.Command{
+		Use:   "status -c FILE",
+		Short: "Say which process does what",
+		Long: `Prints how much is in the log, and with nats.url which process has each account,
+sink and endpoint: for several processes of "orderwire run" that share the work. More
+about one process is in its /api/v1/status (see http.listen).`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return status(c.Context(), o, file) },
+	}
+	configFlag(c, &file)
+	return c
+}
+
+func status(ctx context.Context, o *options, file string) error {
+	c, err := config.Load(file)
+	if err != nil {
+		return err
+	}
+	s, err := line.ReadStanding(ctx, c, o.logger())
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(o.out, "the log at %s: newest event %d\n", s.Server, s.Last)
+	for _, w := range s.Work {
+		holder := "nobody at the moment"
+		if w.Holder != "" {
+			holder = fmt.Sprintf("%s, since %s", w.Holder, w.Since.Local().Format(time.DateTime))
+		}
+		fmt.Fprintf(o.out, "%s %s: %s\n", w.Kind, w.Name, holder)
+	}
+	return nil
+}
 
 // serveStatus answers /healthz, /readyz and /api/v1/status until ctx ends. It
 // does nothing when no address is configured.

@@ -42,29 +42,38 @@ func (e *HeldError) Error() string {
 // Acquire waits until this process has a lease, and returns the context to work
 // under: it ends when the lease is lost or released, or with ctx. The name
 // consists of tokens as [schema.EscapeToken] makes them, joined by dots; a process
-// asks for each name once at a time. With
-// patience, the error is a [HeldError] when the lease is not to be had for so
-// long; 0 waits for ever. Any other error is that of ctx.
-func (ls *Leases) Acquire(ctx context.Context, name string, patience time.Duration) (context.Context, *Lease, error) {
-	waiting, cancel := ctx, context.CancelFunc(func() {})
-	if patience > 0 {
-		waiting, cancel = context.WithTimeout(ctx, patience)
-	}
-	defer cancel()
-	for ls.awaitChance(waiting, name) {
+// asks for each name once at a time. The error is that of ctx.
+func (ls *Leases) Acquire(ctx context.Context, name string) (context.Context, *Lease, error) {
+	return ls.acquire(ctx, name, false)
+}
+
+// TryAcquire is Acquire that does not wait for a holder that lives: the error is
+// a [HeldError] as soon as that one renews the lease. A dead one's is waited for.
+func (ls *Leases) TryAcquire(ctx context.Context, name string) (context.Context, *Lease, error) {
+	return ls.acquire(ctx, name, true)
+}
+
+func (ls *Leases) acquire(ctx context.Context, name string, try bool) (context.Context, *Lease, error) {
+	before := ls.sighting(name)
+	for {
+		if err := ls.awaitChance(ctx, name, before, try); err != nil {
+			return nil, nil, err
+		}
 		held, lease, err := ls.contend(ctx, name)
 		if err == nil {
 			return held, lease, nil
 		}
 		if !isTaken(err) && ctx.Err() == nil {
 			ls.cfg.Logger.Warn("lease cannot be taken, trying again", "lease", name, "error", err)
-			waitFor(waiting, retryEvery)
+			waitFor(ctx, retryEvery)
 		}
 	}
-	if ctx.Err() != nil {
-		return nil, nil, ctx.Err()
-	}
-	return nil, nil, &HeldError{Lease: name, Holder: ls.Holders()[name].Holder}
+}
+
+func (ls *Leases) sighting(name string) sighting {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	return ls.seen[name]
 }
 
 var errTaken = errors.New("somebody else was faster")
@@ -74,14 +83,17 @@ func isTaken(err error) bool {
 }
 
 // awaitChance waits until a lease is free, or has not been renewed for its TTL.
-// It returns false when ctx ends first.
-func (ls *Leases) awaitChance(ctx context.Context, name string) bool {
+// When it is a try, the lease is given up once it is another one than before.
+func (ls *Leases) awaitChance(ctx context.Context, name string, before sighting, try bool) error {
 	for ctx.Err() == nil {
 		ls.mu.Lock()
-		left, more := ls.left(name), ls.more
+		left, more, now := ls.left(name), ls.more, ls.seen[name]
 		ls.mu.Unlock()
 		if left <= 0 {
-			return true
+			return nil
+		}
+		if try && now.revision != before.revision {
+			return &HeldError{Lease: name, Holder: now.Holder}
 		}
 		timer := time.NewTimer(left)
 		select {
@@ -91,7 +103,7 @@ func (ls *Leases) awaitChance(ctx context.Context, name string) bool {
 		}
 		timer.Stop()
 	}
-	return false
+	return ctx.Err()
 }
 
 // left returns how long a lease is not to be had yet. The lock must be held.

@@ -183,9 +183,6 @@ func (ls *Leases) Close() {
 	<-ls.done
 }
 
-// TTL returns how long a lease of a dead process stands.
-func (ls *Leases) TTL() time.Duration { return ls.cfg.TTL }
-
 // Holder tells who has a lease.
 type Holder struct {
 	Lease  string

@@ -39,7 +39,7 @@ func leases(tb testing.TB, url, owner string) *jetstream.Leases {
 
 func acquire(tb testing.TB, ls *jetstream.Leases, name string) (context.Context, *jetstream.Lease) {
 	tb.Helper()
-	held, lease, err := ls.Acquire(tb.Context(), name, 30*time.Second)
+	held, lease, err := ls.Acquire(tb.Context(), name)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestLeaseCutOff(t *testing.T) {
 	taken := make(chan result)
 	var cut atomic.Int64
 	go func() {
-		_, _, err := second.Acquire(t.Context(), "account.main", time.Minute)
+		_, _, err := second.Acquire(t.Context(), "account.main")
 		taken <- result{early: held.Err() == nil, err: err, after: time.Duration(time.Now().UnixNano() - cut.Load())}
 	}()
 	select { // several renewals later it is still the first one's
@@ -156,7 +156,7 @@ func TestLeaseRelease(t *testing.T) {
 	url := "nats://" + natsServer(t, server.Options{})
 	first, second := leases(t, url, "first"), leases(t, url, "second")
 	held, lease := acquire(t, first, "sink.archive")
-	_, _, err := second.Acquire(t.Context(), "sink.archive", 10*time.Millisecond)
+	_, _, err := second.TryAcquire(t.Context(), "sink.archive")
 	var by *jetstream.HeldError
 	if !errors.As(err, &by) || by.Holder != "first" {
 		t.Fatalf("err = %v", err)
@@ -228,7 +228,7 @@ func TestLeaseContenders(t *testing.T) {
 		ls := leases(t, url, fmt.Sprint("process ", i))
 		all.Go(func() {
 			for range 3 {
-				held, lease, err := ls.Acquire(t.Context(), "account.main", 0)
+				held, lease, err := ls.Acquire(t.Context(), "account.main")
 				if err != nil {
 					t.Error(err)
 					return
@@ -260,7 +260,7 @@ func TestLeasesAreShared(t *testing.T) {
 	for _, ls := range both {
 		for n := range 8 {
 			go func() {
-				if _, _, err := ls.Acquire(t.Context(), fmt.Sprint("account.", n), 0); err == nil {
+				if _, _, err := ls.Acquire(t.Context(), fmt.Sprint("account.", n)); err == nil {
 					taken.Done()
 				}
 			}()
@@ -284,7 +284,7 @@ func TestLeaseEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	ls := leases(t, "nats://"+natsServer(t, server.Options{}), "")
 	ctx, cancel := context.WithCancel(t.Context())
-	held, lease, err := ls.Acquire(ctx, "account.main", 0)
+	held, lease, err := ls.Acquire(ctx, "account.main")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -293,7 +293,7 @@ func TestLeaseEndsWithItsContext(t *testing.T) {
 	if err := lease.Release(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if _, _, err := ls.Acquire(ctx, "account.main", 0); !errors.Is(err, context.Canceled) {
+	if _, _, err := ls.Acquire(ctx, "account.main"); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	_, _ = acquire(t, ls, "account.other")

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
+	"github.com/orderwire/orderwire/pipeline/jetstream"
 	"github.com/orderwire/orderwire/sinks/archive"
 	"github.com/orderwire/orderwire/sinks/commission"
 )
@@ -19,9 +20,20 @@ type Status struct {
 	Sinks    []Sink    `json:"sinks"`
 }
 
-// Account tells how an account's polling goes.
+// Work says which process does a piece of work. With an embedded log it is
+// always this one, and nothing is said.
+type Work struct {
+	// Holder is the process that has the lease, "" for none at the moment.
+	Holder string    `json:"holder,omitzero"`
+	Since  time.Time `json:"since,omitzero"`
+	// Standby is true when this process waits for its turn.
+	Standby bool `json:"standby,omitzero"`
+}
+
+// Account tells how an account's polling goes, as far as this process does it.
 type Account struct {
-	Name      string    `json:"name"`
+	Name string `json:"name"`
+	Work
 	Polls     int64     `json:"polls"` // complete ones since the start
 	Created   int64     `json:"created"`
 	Changed   int64     `json:"changed"`
@@ -31,9 +43,10 @@ type Account struct {
 	Failure   string    `json:"failure,omitzero"`
 }
 
-// Sink tells how far a sink is.
+// Sink tells how far a sink is; nothing of that when this process is on standby.
 type Sink struct {
-	Name     string `json:"name"`
+	Name string `json:"name"`
+	Work
 	Position uint64 `json:"position"` // last sequence that is settled
 	Lag      uint64 `json:"lag"`      // events in the log behind it
 	Failure  string `json:"failure,omitzero"`
@@ -46,22 +59,52 @@ func (l *Line) Status(ctx context.Context) (Status, error) {
 		return Status{}, err
 	}
 	s := Status{At: time.Now().UTC(), Last: last, Orders: l.orders.Orders(), Accounts: []Account{}, Sinks: []Sink{}}
-	for _, p := range l.pollers {
-		st := p.Stats()
-		s.Accounts = append(s.Accounts, Account{
-			Name: st.Account, Polls: st.Polls, Created: st.Created, Changed: st.Changed, Unchanged: st.Unchanged,
-			Bad: st.Bad, LastPoll: st.LastPoll, Failure: st.Failure,
-		})
-	}
-	for _, r := range l.runners {
-		p := r.Progress()
-		s.Sinks = append(s.Sinks, Sink{Name: p.Name, Position: p.Position, Lag: last - min(p.Position, last), Failure: p.Failure})
+	holders := l.Holders()
+	for _, p := range l.parts {
+		w := l.work(p, holders)
+		if p.kind == "account" {
+			s.Accounts = append(s.Accounts, l.account(p, w))
+		} else {
+			s.Sinks = append(s.Sinks, p.sink(w, last))
+		}
 	}
 	return s, nil
 }
 
+// Holders returns who has which lease; nothing with an embedded log.
+func (l *Line) Holders() map[string]jetstream.Holder {
+	if l.leases == nil {
+		return nil
+	}
+	return l.leases.Holders()
+}
+
+func (l *Line) work(p *part, holders map[string]jetstream.Holder) Work {
+	h := holders[p.lease()]
+	return Work{Holder: h.Holder, Since: h.Since, Standby: p.now.Load() == nil}
+}
+
+func (l *Line) account(p *part, w Work) Account {
+	st := l.pollers[p.name].Stats()
+	return Account{
+		Name: st.Account, Work: w, Polls: st.Polls, Created: st.Created, Changed: st.Changed, Unchanged: st.Unchanged,
+		Bad: st.Bad, LastPoll: st.LastPoll, Failure: st.Failure,
+	}
+}
+
+func (p *part) sink(w Work, last uint64) Sink {
+	own := p.now.Load()
+	if own == nil {
+		return Sink{Name: p.name, Work: w}
+	}
+	at := own.feed.Progress()
+	return Sink{Name: p.name, Work: w, Position: at.Position, Lag: last - min(at.Position, last), Failure: at.Failure}
+}
+
 // Archived returns the archive's figures; zero when this process runs none.
 func (l *Line) Archived() archive.Stats {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if l.archive == nil {
 		return archive.Stats{}
 	}
@@ -71,10 +114,13 @@ func (l *Line) Archived() archive.Stats {
 // Totals returns the commission sums by status and currency; nil when this
 // process keeps no books.
 func (l *Line) Totals(ctx context.Context) ([]commission.Total, error) {
-	if l.books == nil {
+	l.mu.Lock()
+	books := l.books
+	l.mu.Unlock()
+	if books == nil {
 		return nil, nil
 	}
-	return l.books.Totals(ctx)
+	return books.Totals(ctx)
 }
 
 // Delivered returns the number of deliveries that receivers took.

@@ -1,0 +1,131 @@
+package line
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/orderwire/orderwire/cmd/orderwire/internal/config"
+	"github.com/orderwire/orderwire/pipeline"
+	"github.com/orderwire/orderwire/sinks/archive"
+	"github.com/orderwire/orderwire/sinks/commission"
+	"github.com/orderwire/orderwire/sinks/webhook"
+	"github.com/orderwire/orderwire/sources/poller"
+)
+
+func (l *Line) add(kind, name string, open func(ctx context.Context) (*session, error)) {
+	l.parts = append(l.parts, &part{kind: kind, name: name, open: open})
+}
+
+// planAccounts makes the pollers and loads the index, so that both are ready
+// when an account's lease comes.
+func (l *Line) planAccounts(ctx context.Context, c *config.Config) error {
+	if err := l.index.refresh(ctx, l.orders.LoadIndex); err != nil {
+		return err
+	}
+	for i := range c.Accounts {
+		a := &c.Accounts[i]
+		client, err := a.Client(l.log)
+		if err != nil {
+			return fmt.Errorf("account %s: %w", a.Name, err)
+		}
+		account, err := a.Poller()
+		if err != nil {
+			return fmt.Errorf("account %s: %w", a.Name, err)
+		}
+		p := poller.New(poller.Config{
+			Account: account, Network: client, Log: l.orders, Publisher: l.orders.Publisher(), Logger: l.log,
+		})
+		l.pollers[a.Name] = p
+		l.add("account", a.Name, func(ctx context.Context) (*session, error) {
+			return &session{run: p.Run, poll: p.Poll}, l.index.refresh(ctx, l.orders.LoadIndex)
+		})
+	}
+	return nil
+}
+
+// indexAge is how old the index may be when this process begins to poll an
+// account. It is right at any age: publishing refuses what is outdated, order
+// by order.
+const indexAge = 10 * time.Second
+
+// indexed remembers when the index was read.
+type indexed struct {
+	mu sync.Mutex
+	at time.Time
+}
+
+// refresh reads the index again when other processes may have published since.
+func (x *indexed) refresh(ctx context.Context, load func(context.Context) error) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if !x.at.IsZero() && time.Since(x.at) < indexAge {
+		return nil
+	}
+	if err := load(ctx); err != nil {
+		return err
+	}
+	x.at = time.Now()
+	return nil
+}
+
+func (l *Line) planArchive(_ context.Context, c *config.Config) error {
+	l.add("sink", string(Archive), func(ctx context.Context) (*session, error) {
+		a, err := archive.Open(ctx, c.Archive.Sink(l.log))
+		if err != nil {
+			return nil, err
+		}
+		l.place(func() { l.archive = a })
+		return fed(pipeline.NewRunner(pipeline.RunnerConfig{
+			Name: string(Archive), Sink: a, Follow: l.orders.Follow, Bury: l.orders.Bury,
+			FlushEvery: time.Duration(c.Archive.RollEvery), Logger: l.log,
+		}), a.Close), nil
+	})
+	return nil
+}
+
+func (l *Line) planCommission(_ context.Context, c *config.Config) error {
+	l.add("sink", string(Commission), func(ctx context.Context) (*session, error) {
+		b, err := commission.Open(ctx, string(c.Commission.DSN))
+		if err != nil {
+			return nil, err
+		}
+		l.place(func() { l.books = b })
+		return fed(pipeline.NewRunner(pipeline.RunnerConfig{
+			Name: string(Commission), Sink: b, Follow: l.orders.Follow, Bury: l.orders.Bury, Logger: l.log,
+		}), func() error {
+			l.place(func() { l.books = nil })
+			return b.Close()
+		}), nil
+	})
+	return nil
+}
+
+func (l *Line) planWebhooks(_ context.Context, c *config.Config) error {
+	for i := range c.Webhooks {
+		w := &c.Webhooks[i]
+		endpoint, err := webhook.New(w.Endpoint(l.log)) // here, so that a mistake ends the start
+		if err != nil {
+			return err
+		}
+		l.endpoints[w.Name] = endpoint
+		l.add("endpoint", w.Name, func(context.Context) (*session, error) {
+			return fed(pipeline.NewCourier(pipeline.CourierConfig{
+				Name: w.Name, Deliverer: endpoint, Follow: l.orders.Follow, Bury: l.orders.Bury, Cursors: l.orders,
+				Concurrency: w.Concurrency, Schedule: w.Schedule(), Logger: l.log,
+			}), nil), nil
+		})
+	}
+	return nil
+}
+
+func fed(f follower, closed func() error) *session {
+	return &session{run: f.Run, feed: f, close: closed}
+}
+
+func (l *Line) place(change func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	change()
+}

@@ -37,6 +37,18 @@
 // full, without keys: an entry is a hint where to look, and what is found there
 // is checked to be the order's.
 //
+// # Streams
+//
+// [Open] creates streams and buckets, or brings them to the configuration: it
+// compares, says what it changes, and refuses with a [MigrationError] where
+// events would go or a stream is somebody else's. [Inspect] does the comparing
+// only.
+//
+// # Leases
+//
+// Processes that share a server share the work by [Leases]: one process at a time
+// has each, stops by itself when it cannot renew it, and is followed by another.
+//
 // # Reading
 //
 // [Log.Subscriber] reads in one of two modes. From a position: in stream order,

@@ -59,11 +59,11 @@ func Inspect(ctx context.Context, c *config.Config) (*jetstream.Inspection, erro
 	}
 	address, err := jetstream.RunningURL(c.DataDir)
 	if err != nil {
-		return nil, nil //nolint:nilerr // nobody runs it
+		return nil, nil // nobody runs it
 	}
 	found, err := jetstream.Inspect(ctx, c.NATS.Log(address, nil))
 	if err != nil {
-		return nil, nil //nolint:nilerr // an address that a crash left
+		return nil, nil // an address that a crash left
 	}
 	return found, nil
 }

@@ -181,7 +181,8 @@ func connectHint(err error) string {
 		return " (the server's certificate is for other names: check the host in nats.url)"
 	case errors.Is(err, nats.ErrSecureConnWanted):
 		return " (the server has no TLS: leave nats.tls and tls:// out, or set TLS up there)"
-	case strings.Contains(text, "certificate required"), strings.Contains(text, "bad certificate"), strings.Contains(text, "unknown certificate authority"):
+	case strings.Contains(text, "certificate required"), strings.Contains(text, "bad certificate"), strings.Contains(text, "unknown certificate authority"),
+		strings.Contains(text, "closed by remote after TLS handshake"):
 		return " (the server asks for a certificate of the client: check nats.tls.cert_file and nats.tls.key_file)"
 	case strings.Contains(text, "first record does not look like a TLS handshake"):
 		return " (the server greets in plain text: leave nats.tls.handshake_first out)"

@@ -3,7 +3,6 @@ package schema
 import (
 	"errors"
 	"fmt"
-	"strings"
 )
 
 // errType is the reason of a value of the wrong JSON type.
@@ -77,6 +76,10 @@ func (d *decoder) within(name string) bool {
 // behind the bracket that closes them.
 func (d *decoder) more(n int, bracket byte) (more, ok bool) {
 	if n > 0 {
+		if rest := d.b[d.i:]; len(rest) > 1 && rest[0] == ',' && (rest[1] == '"' || rest[1] == '{') {
+			d.i++ // as all documents of Orderwire are written
+			return true, true
+		}
 		return d.comma(bracket, steps)
 	}
 	if !d.space() {
@@ -126,21 +129,28 @@ type members struct {
 // field, -1 for an unknown one. Objects mostly come with their fields in the
 // same order, so the name is looked for from the field before on.
 func (d *decoder) member(m *members, depth int) (field int, ok bool) {
-	rest, n := d.text[d.i:], len(m.known.quoted)
-	for i := m.next; i < m.next+n; i++ {
-		field = i
-		if field >= n {
-			field -= n
+	rest, quoted := d.text[d.i:], m.known.quoted
+	field = m.next
+	for range quoted {
+		if field >= len(quoted) {
+			field = 0
 		}
-		if q := m.known.quoted[field]; strings.HasPrefix(rest, q) {
+		if q := quoted[field]; begins(rest, q) {
 			if !m.first(field) {
 				return field, d.fail(d.i)
 			}
 			d.i += len(q)
 			return field, d.space()
 		}
+		field++
 	}
 	return d.otherMember(m, depth)
+}
+
+// begins reports whether s begins with q, which has four bytes or more. It
+// compares the first four before it calls anything.
+func begins(s, q string) bool {
+	return len(s) >= len(q) && s[1] == q[1] && s[2] == q[2] && s[:len(q)] == q
 }
 
 // first notes that the field came; false when it did before.
@@ -162,7 +172,11 @@ func (d *decoder) otherMember(m *members, depth int) (field int, ok bool) {
 		return -1, false
 	}
 	m.name = d.b[start:d.i]
-	field = m.known.index(d.inside(start))
+	name := d.text[start+1 : d.i-1]
+	if d.escapes {
+		name = string(unquote(m.name[1 : len(m.name)-1]))
+	}
+	field = m.known.index(name)
 	if field >= 0 {
 		ok = m.first(field)
 	} else {
@@ -174,10 +188,19 @@ func (d *decoder) otherMember(m *members, depth int) (field int, ok bool) {
 	return field, d.colon()
 }
 
-// inside returns what the string reads that was just walked from start on.
-func (d *decoder) inside(start int) string {
-	if d.escapes {
-		return string(unquote(nil, d.b[start+1:d.i-1]))
+// inside walks the string at i and returns what it reads.
+func (d *decoder) inside() (string, bool) {
+	start := d.i
+	if end := simple(d.b, start); end > 0 {
+		d.i = end
+		return d.text[start+1 : end-1], true
 	}
-	return d.text[start+1 : d.i-1]
+	switch {
+	case !d.str():
+		return "", false
+	case d.escapes:
+		return string(unquote(d.b[start+1 : d.i-1])), true
+	default:
+		return d.text[start+1 : d.i-1], true
+	}
 }

@@ -194,13 +194,11 @@ func (d *decoder) raw(v *jsontext.Value) bool {
 }
 
 func (d *decoder) string(v *string, depth int) bool {
-	switch start := d.i; d.b[start] {
+	switch d.b[d.i] {
 	case '"':
-		if !d.str() {
-			return false
-		}
-		*v = d.inside(start)
-		return true
+		text, ok := d.inside()
+		*v = text
+		return ok
 	case 'n':
 		return d.literal("null")
 	default:
@@ -252,7 +250,7 @@ func (d *decoder) time(v *time.Time, depth int) bool {
 	}
 	text := d.b[start+1 : d.i-1]
 	if d.escapes {
-		text = unquote(nil, text)
+		text = unquote(text)
 	}
 	if err := v.UnmarshalText(text); err != nil || !strictTime(text) {
 		return d.wrong(start, errType)

@@ -206,10 +206,11 @@ func (d *decoder) textOrAmount(t *Text, amount bool) bool {
 	start := d.i
 	switch d.b[start] {
 	case '"':
-		if !d.str() {
+		v, ok := d.inside()
+		if !ok {
 			return false
 		}
-		*t = Text{value: d.inside(start), set: true}
+		t.value, t.set = v, true
 	case '{', '[':
 		return d.wrong(start, errType)
 	case 'n':
@@ -218,7 +219,7 @@ func (d *decoder) textOrAmount(t *Text, amount bool) bool {
 		if !d.scalar() {
 			return false
 		}
-		*t = Text{value: d.text[start:d.i], set: true}
+		t.value, t.set = d.text[start:d.i], true
 	}
 	if amount && t.value != "" && !usualDecimal(t.value) && !plainDecimal(t.value) {
 		return d.wrong(start, ErrAmount)

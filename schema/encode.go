@@ -56,12 +56,12 @@ func (e *encoder) string(quoted, s string) {
 // time writes t in RFC 3339 with the nanoseconds it has.
 func (e *encoder) time(quoted string, t time.Time) {
 	e.member(quoted)
-	b, err := t.AppendText(append(e.b, '"'))
-	if err != nil {
+	e.b = append(e.b, '"')
+	var err error
+	if e.b, err = t.AppendText(e.b); err != nil {
 		e.fail(quoted[1:len(quoted)-2], errTime)
-		return
 	}
-	e.b = append(b, '"')
+	e.b = append(e.b, '"')
 }
 
 // raw writes a JSON value that stands inside depth objects and arrays.
@@ -97,7 +97,7 @@ func (e *encoder) members(field string, all jsontext.Value, depth int, known *fi
 		start := s.i
 		s.str()
 		name := s.b[start:s.i]
-		if i := known.index(string(unquote(nil, name[1:len(name)-1]))); i >= 0 && present(i) {
+		if i := known.index(string(unquote(name[1 : len(name)-1]))); i >= 0 && present(i) {
 			e.fail(field, errRepeated)
 			return
 		}
@@ -128,7 +128,7 @@ func appendCompact(dst, v []byte, loose bool) []byte {
 		}
 		s.str()
 		if s.escapes {
-			dst, _ = appendQuoted(dst, string(unquote(nil, s.b[start+1:s.i-1])))
+			dst, _ = appendQuoted(dst, string(unquote(s.b[start+1:s.i-1])))
 		} else {
 			dst = append(dst, s.b[start:s.i]...)
 		}

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -12,7 +13,7 @@ import (
 // field is not valid UTF-8, no JSON or no time of RFC 3339, or repeats a field;
 // dst then comes back as it was.
 func (e *Event) AppendJSON(dst []byte) ([]byte, error) {
-	w := encoder{b: dst}
+	w := encoder{b: slices.Grow(dst, e.size())}
 	w.event(e)
 	return w.result(dst)
 }
@@ -91,4 +92,17 @@ func (w *encoder) changes(changes []Change) {
 		}
 	}
 	w.b = append(w.b, ']')
+}
+
+// size returns about how many bytes the document takes.
+func (e *Event) size() int {
+	const names = 420 // what stands around the values, and the two times
+	d := &e.Data
+	n := names + len(e.ID) + len(e.Source) + len(e.Type) + len(e.Subject) + len(e.DataContentType) + len(e.Extensions)
+	n += len(d.Account) + len(d.TimeZone) + len(d.PreviousID) + d.Order.size()
+	for i := range d.Changes {
+		c := &d.Changes[i]
+		n += len(`{"path":"","from":,"to":},`) + len(c.Path) + len(c.From) + len(c.To)
+	}
+	return n
 }

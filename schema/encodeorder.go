@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -11,7 +12,7 @@ import (
 // not valid UTF-8, or that Extra is no JSON object or repeats a field; dst then
 // comes back as it was.
 func (o *Order) AppendJSON(dst []byte) ([]byte, error) {
-	e := encoder{b: dst}
+	e := encoder{b: slices.Grow(dst, o.size())}
 	e.order(o, 0)
 	return e.result(dst)
 }
@@ -81,4 +82,28 @@ func (e *encoder) line(l *OrderLine, depth int) {
 		e.members("Extra", l.Extra, depth+1, lineFields, func(i int) bool { return l.field(i).set })
 	}
 	e.b = append(e.b, '}')
+}
+
+// size returns about how many bytes the order takes; more when much is escaped.
+func (o *Order) size() int {
+	n := len(`{"Details":[],}`) + len(o.Extra)
+	for i, quoted := range orderFields.quoted[:orderDetails] {
+		if t := o.field(i); t.set {
+			n += len(quoted) + len(t.value) + len(`"",`)
+		}
+	}
+	for i := range o.Details {
+		n += o.Details[i].size()
+	}
+	return n
+}
+
+func (l *OrderLine) size() int {
+	n := len(`{},`) + len(l.Extra)
+	for i, quoted := range lineFields.quoted {
+		if t := l.field(i); t.set {
+			n += len(quoted) + len(t.value) + len(`"",`)
+		}
+	}
+	return n
 }

@@ -14,7 +14,7 @@ const listed = 32
 func (n *nameSet) add(quoted []byte, escapes bool) bool {
 	name := quoted[1 : len(quoted)-1]
 	if escapes {
-		name = unquote(nil, name)
+		name = unquote(name)
 	}
 	if len(n.list) >= listed {
 		return n.addToIndex(string(name))

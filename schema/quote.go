@@ -53,25 +53,26 @@ func appendEscape(dst []byte, c byte) []byte {
 	return append(dst, '\\', 'u', '0', '0', digits[c>>4], digits[c&15])
 }
 
-// unquote appends what the inside of a string reads. The scanner has walked it.
-func unquote(dst, in []byte) []byte {
+// unquote returns what the inside of a string reads. The scanner has walked it.
+func unquote(in []byte) []byte {
+	out := make([]byte, 0, len(in))
 	for {
 		i := bytes.IndexByte(in, '\\')
 		if i < 0 {
-			return append(dst, in...)
+			return append(out, in...)
 		}
-		dst = append(dst, in[:i]...)
+		out = append(out, in[:i]...)
 		r, ok := hex4(in[i:])
 		switch {
 		case !ok:
-			dst = append(dst, unescaped(in[i+1]))
+			out = append(out, unescaped(in[i+1]))
 			in = in[i+2:]
 		case utf16.IsSurrogate(r):
 			low, _ := hex4(in[i+6:])
-			dst = utf8.AppendRune(dst, utf16.DecodeRune(r, low))
+			out = utf8.AppendRune(out, utf16.DecodeRune(r, low))
 			in = in[i+12:]
 		default:
-			dst = utf8.AppendRune(dst, r)
+			out = utf8.AppendRune(out, r)
 			in = in[i+6:]
 		}
 	}

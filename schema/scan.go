@@ -72,6 +72,25 @@ func (s *scanner) str() bool {
 	}
 }
 
+// simple returns where the string that begins at i ends, behind its quote, when
+// it is nothing but ASCII without escapes; otherwise 0, and str must look.
+func simple(b []byte, i int) int {
+	const highs = 0x8080808080808080
+	for i++; len(b)-i >= 8; i += 8 {
+		w := binary.LittleEndian.Uint64(b[i:])
+		m := notable(w)
+		if m == 0 && w&highs == 0 {
+			continue
+		}
+		i += bits.TrailingZeros64(m|w&highs) >> 3
+		if i < len(b) && b[i] == '"' {
+			return i + 1
+		}
+		return 0
+	}
+	return 0
+}
+
 // plain returns where the stretch of a string that begins at i ends: at a
 // quote, a backslash, a control character or the end of b. high reports
 // whether it holds bytes beyond ASCII.

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-func compareEvent(t *testing.T, raw []byte) {
+func compareEvent(t failer, raw []byte) {
 	t.Helper()
 	got, err := ParseEvent(raw)
 	want, wantErr := referenceParseEvent(raw)
@@ -25,7 +25,7 @@ func compareEvent(t *testing.T, raw []byte) {
 
 // compareWriting compares what is written, and whether it is, with the
 // reference. What cannot be written leaves the buffer as it was.
-func compareWriting(t *testing.T, e *Event) {
+func compareWriting(t failer, e *Event) {
 	t.Helper()
 	got, err := e.AppendJSON([]byte("before"))
 	want, wantErr := referenceAppendEvent(e)
@@ -35,7 +35,7 @@ func compareWriting(t *testing.T, e *Event) {
 	sameWriting(t, got, err, want, wantErr)
 }
 
-func sameWriting(t *testing.T, got []byte, err error, want []byte, wantErr error) {
+func sameWriting(t failer, got []byte, err error, want []byte, wantErr error) {
 	t.Helper()
 	rest, ok := bytes.CutPrefix(got, []byte("before"))
 	switch {
@@ -114,7 +114,7 @@ func FuzzParseEventLikeReference(f *testing.F) {
 			f.Add([]byte(s))
 		}
 	}
-	f.Fuzz(compareEvent)
+	f.Fuzz(func(t *testing.T, raw []byte) { compareEvent(t, raw) })
 }
 
 // rawTexts are values of Extra, Extensions and changes.

@@ -1,8 +1,10 @@
 package schema
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // errType is the reason of a value of the wrong JSON type.
@@ -96,14 +98,44 @@ func (d *decoder) more(n int, bracket byte) (more, ok bool) {
 type fields struct {
 	names  []string // in the order in which they are written
 	quoted []string // with quotes and colon
+	marks  []mark   // the same
+}
+
+// mark tells a quoted name from others by its first and last bytes.
+type mark struct {
+	first, mask, last uint64 // the mask is for names of less than eight bytes
+	size              int
 }
 
 func newFields(names ...string) *fields {
 	f := &fields{names: names}
 	for _, n := range names {
-		f.quoted = append(f.quoted, `"`+n+`":`)
+		q := `"` + n + `":`
+		f.quoted = append(f.quoted, q)
+		f.marks = append(f.marks, newMark([]byte(q)))
 	}
 	return f
+}
+
+func newMark(q []byte) mark {
+	m := mark{size: len(q), mask: ^uint64(0)}
+	if len(q) < 8 {
+		m.mask = 1<<(8*len(q)) - 1
+	}
+	m.first = binary.LittleEndian.Uint64(append(slices.Clone(q), make([]byte, 8)...)) & m.mask
+	if len(q) >= 8 {
+		m.last = binary.LittleEndian.Uint64(q[len(q)-8:])
+	}
+	return m
+}
+
+// is reports whether b begins with the name q, whose mark it is. Names that
+// are longer than two words have something between the first and the last.
+func (m *mark) is(b []byte, q string) bool {
+	if len(b) < m.size || len(b) < 8 || binary.LittleEndian.Uint64(b)&m.mask != m.first {
+		return false
+	}
+	return m.size <= 8 || binary.LittleEndian.Uint64(b[m.size-8:]) == m.last && (m.size <= 16 || string(b[8:m.size-8]) == q[8:m.size-8])
 }
 
 // index returns the field that is called name, -1 when none is.
@@ -129,28 +161,22 @@ type members struct {
 // field, -1 for an unknown one. Objects mostly come with their fields in the
 // same order, so the name is looked for from the field before on.
 func (d *decoder) member(m *members, depth int) (field int, ok bool) {
-	rest, quoted := d.text[d.i:], m.known.quoted
+	rest, marks := d.b[d.i:], m.known.marks
 	field = m.next
-	for range quoted {
-		if field >= len(quoted) {
+	for range marks {
+		if field >= len(marks) {
 			field = 0
 		}
-		if q := quoted[field]; begins(rest, q) {
+		if k := &marks[field]; k.is(rest, m.known.quoted[field]) {
 			if !m.first(field) {
 				return field, d.fail(d.i)
 			}
-			d.i += len(q)
+			d.i += k.size
 			return field, d.space()
 		}
 		field++
 	}
 	return d.otherMember(m, depth)
-}
-
-// begins reports whether s begins with q, which has four bytes or more. It
-// compares the first four before it calls anything.
-func begins(s, q string) bool {
-	return len(s) >= len(q) && s[1] == q[1] && s[2] == q[2] && s[:len(q)] == q
 }
 
 // first notes that the field came; false when it did before.

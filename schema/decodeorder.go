@@ -206,11 +206,11 @@ func (d *decoder) textOrAmount(t *Text, amount bool) bool {
 	start := d.i
 	switch d.b[start] {
 	case '"':
-		v, ok := d.inside()
-		if !ok {
+		var ok bool
+		if t.value, ok = d.inside(); !ok {
 			return false
 		}
-		t.value, t.set = v, true
+		t.set = true
 	case '{', '[':
 		return d.wrong(start, errType)
 	case 'n':
@@ -221,7 +221,7 @@ func (d *decoder) textOrAmount(t *Text, amount bool) bool {
 		}
 		t.value, t.set = d.text[start:d.i], true
 	}
-	if amount && t.value != "" && !usualDecimal(t.value) && !plainDecimal(t.value) {
+	if amount && !usualDecimal(t.value) && t.value != "" && !plainDecimal(t.value) {
 		return d.wrong(start, ErrAmount)
 	}
 	return true

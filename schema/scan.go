@@ -76,17 +76,17 @@ func (s *scanner) str() bool {
 // it is nothing but ASCII without escapes; otherwise 0, and str must look.
 func simple(b []byte, i int) int {
 	const highs = 0x8080808080808080
-	for i++; len(b)-i >= 8; i += 8 {
+	i++
+	for len(b)-i >= 8 {
 		w := binary.LittleEndian.Uint64(b[i:])
-		m := notable(w)
-		if m == 0 && w&highs == 0 {
-			continue
+		if m := notable(w) | w&highs; m != 0 {
+			n := bits.TrailingZeros64(m) &^ 7 // bits before the marked byte
+			if byte(w>>(n&63)) == '"' {
+				return i + n>>3 + 1
+			}
+			return 0
 		}
-		i += bits.TrailingZeros64(m|w&highs) >> 3
-		if i < len(b) && b[i] == '"' {
-			return i + 1
-		}
-		return 0
+		i += 8
 	}
 	return 0
 }

@@ -19,6 +19,7 @@ var errType = errors.New("has the wrong type")
 type decoder struct {
 	scanner
 	text   string // the document; its bytes are b's
+	values []byte // room for the values of changes
 	reason error  // what is wrong with the value at the fault, nil when the JSON is
 	path   string // the field of the value, as a JSON Pointer without its first slash
 }
@@ -78,10 +79,6 @@ func (d *decoder) within(name string) bool {
 // behind the bracket that closes them.
 func (d *decoder) more(n int, bracket byte) (more, ok bool) {
 	if n > 0 {
-		if rest := d.b[d.i:]; len(rest) > 1 && rest[0] == ',' && (rest[1] == '"' || rest[1] == '{') {
-			d.i++ // as all documents of Orderwire are written
-			return true, true
-		}
 		return d.comma(bracket, steps)
 	}
 	if !d.space() {
@@ -92,6 +89,12 @@ func (d *decoder) more(n int, bracket byte) (more, ok bool) {
 		return false, true
 	}
 	return true, true
+}
+
+// usual reports whether a comma and right behind it a member name follow, as in
+// every compact document. It spares the call of more.
+func (d *decoder) usual() bool {
+	return d.i+1 < len(d.b) && d.b[d.i] == ',' && d.b[d.i+1] == '"'
 }
 
 // fields is a table of the members that a type knows.
@@ -221,6 +224,12 @@ func (d *decoder) inside() (string, bool) {
 		d.i = end
 		return d.text[start+1 : end-1], true
 	}
+	return d.unusual()
+}
+
+// unusual is inside for a string that is not simple.
+func (d *decoder) unusual() (string, bool) {
+	start := d.i
 	switch {
 	case !d.str():
 		return "", false

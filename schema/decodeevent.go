@@ -46,8 +46,9 @@ func (d *decoder) event(e *Event) bool {
 	d.i++
 	m := members{known: eventFields}
 	for n := 0; ; n++ {
-		more, ok := d.more(n, '}')
-		if !more {
+		if n > 0 && d.usual() {
+			d.i++
+		} else if more, ok := d.more(n, '}'); !more {
 			return ok
 		}
 		field, ok := d.member(&m, 1)
@@ -92,8 +93,9 @@ func (d *decoder) data(v *Data) bool {
 	d.i++
 	m := members{known: dataFields}
 	for n := 0; ; n++ {
-		more, ok := d.more(n, '}')
-		if !more {
+		if n > 0 && d.usual() {
+			d.i++
+		} else if more, ok := d.more(n, '}'); !more {
 			return ok
 		}
 		field, ok := d.member(&m, 2)
@@ -161,8 +163,9 @@ func (d *decoder) change(c *Change) bool {
 	d.i++
 	m := members{known: changeFields}
 	for n := 0; ; n++ {
-		more, ok := d.more(n, '}')
-		if !more {
+		if n > 0 && d.usual() {
+			d.i++
+		} else if more, ok := d.more(n, '}'); !more {
 			return ok
 		}
 		field, ok := d.member(&m, 4)
@@ -183,13 +186,19 @@ func (d *decoder) change(c *Change) bool {
 	}
 }
 
-// raw copies the value at i, of a change.
+// raw copies the value at i, of a change. The values of an event share one
+// array, with no room between them to append to.
 func (d *decoder) raw(v *jsontext.Value) bool {
 	start := d.i
 	if !d.value(4, whole) {
 		return false
 	}
-	*v = append(jsontext.Value(nil), d.b[start:d.i]...)
+	if n := len(d.values); n == 0 || cap(d.values)-n < d.i-start {
+		d.values = make([]byte, 0, len(d.b)-start) // the changes come last
+	}
+	n := len(d.values)
+	d.values = append(d.values, d.b[start:d.i]...)
+	*v = d.values[n:len(d.values):len(d.values)]
 	return true
 }
 

@@ -123,8 +123,9 @@ func (d *decoder) order(o *Order, depth int) bool {
 	d.i++
 	m := members{known: orderFields}
 	for n := 0; ; n++ {
-		more, ok := d.more(n, '}')
-		if !more {
+		if n > 0 && d.usual() {
+			d.i++
+		} else if more, ok := d.more(n, '}'); !more {
 			return ok
 		}
 		field, ok := d.member(&m, depth+1)
@@ -174,8 +175,9 @@ func (d *decoder) line(l *OrderLine, depth int) bool {
 	d.i++
 	m := members{known: lineFields}
 	for n := 0; ; n++ {
-		more, ok := d.more(n, '}')
-		if !more {
+		if n > 0 && d.usual() {
+			d.i++
+		} else if more, ok := d.more(n, '}'); !more {
 			return ok
 		}
 		field, ok := d.member(&m, depth+1)
@@ -206,8 +208,11 @@ func (d *decoder) textOrAmount(t *Text, amount bool) bool {
 	start := d.i
 	switch d.b[start] {
 	case '"':
-		var ok bool
-		if t.value, ok = d.inside(); !ok {
+		if end := simple(d.b, start); end > 0 {
+			t.value, d.i = d.text[start+1:end-1], end
+		} else if v, ok := d.unusual(); ok {
+			t.value = v
+		} else {
 			return false
 		}
 		t.set = true

@@ -36,17 +36,29 @@ const (
 	OrderVanished EventType = "order.vanished"
 )
 
-var eventTokens = map[EventType]string{
-	OrderCreated: "created", StatusChanged: "status_changed", OrderUpdated: "updated", OrderVanished: "vanished",
-}
+var eventTypes = []EventType{OrderCreated, StatusChanged, OrderUpdated, OrderVanished}
 
-// Token returns the last token of the subject of events of this type.
-func (t EventType) Token() string { return eventTokens[t] }
+// Token returns the last token of the subject of events of this type, "" for
+// an unknown type.
+func (t EventType) Token() string {
+	switch t {
+	case OrderCreated:
+		return "created"
+	case StatusChanged:
+		return "status_changed"
+	case OrderUpdated:
+		return "updated"
+	case OrderVanished:
+		return "vanished"
+	default:
+		return ""
+	}
+}
 
 // ParseEventToken reverses [EventType.Token]. The error wraps [ErrSubject].
 func ParseEventToken(token string) (EventType, error) {
-	for t, s := range eventTokens {
-		if s == token {
+	for _, t := range eventTypes {
+		if t.Token() == token {
 			return t, nil
 		}
 	}
@@ -155,7 +167,7 @@ func (e *Event) check() error {
 	switch {
 	case e.SpecVersion != SpecVersion:
 		return fmt.Errorf("specversion is not %s", SpecVersion)
-	case eventTokens[e.Type] == "":
+	case e.Type.Token() == "":
 		return fmt.Errorf("type %q is unknown", clip(string(e.Type)))
 	case e.Data.Version == 0:
 		return errors.New("data.version is missing")

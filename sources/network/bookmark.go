@@ -57,7 +57,7 @@ func (b *bookmarks) recall(key string, change, offset int64) (total int64, at ma
 
 // remember keeps what a page has shown of a list. What is known of an earlier
 // state is forgotten.
-func (b *bookmarks) remember(key string, change, total int64, end mark) {
+func (b *bookmarks) remember(key string, change, total int64, marks ...mark) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	entry := b.entry(key)
@@ -71,7 +71,9 @@ func (b *bookmarks) remember(key string, change, total int64, end mark) {
 		*entry = bookmark{change: change, total: total}
 	}
 	entry.total = max(entry.total, total)
-	entry.add(end)
+	for _, m := range marks {
+		entry.add(m)
+	}
 }
 
 // entry finds what is remembered of a list and makes it young again.

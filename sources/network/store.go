@@ -46,11 +46,7 @@ func openStore(ctx context.Context, address string, clock func() int64) (*store,
 }
 
 func (s *store) migrate(ctx context.Context) error {
-	files, err := fs.Sub(migrations, s.migrations)
-	if err != nil {
-		return fmt.Errorf("migrations: %w", err)
-	}
-	p, err := goose.NewProvider(s.name, s.writer, files, goose.WithDisableGlobalRegistry(true))
+	p, err := s.migrator()
 	if err != nil {
 		return fmt.Errorf("migrations: %w", err)
 	}
@@ -58,6 +54,14 @@ func (s *store) migrate(ctx context.Context) error {
 		return fmt.Errorf("migrate the database: %w", err)
 	}
 	return nil
+}
+
+func (s *store) migrator() (*goose.Provider, error) {
+	files, err := fs.Sub(migrations, s.migrations)
+	if err != nil {
+		return nil, err
+	}
+	return goose.NewProvider(s.name, s.writer, files, goose.WithDisableGlobalRegistry(true))
 }
 
 func (s *store) close() error {

@@ -144,17 +144,19 @@ func BenchmarkService(b *testing.B) {
 }
 
 func BenchmarkSeed(b *testing.B) {
-	for b.Loop() {
+	perOrder(b, func(int) int {
 		open(b, nil).simulator(network.SimulatorConfig{Seed: 1}, 20_000)
-	}
+		return 20_000
+	})
 }
 
 func BenchmarkStep(b *testing.B) {
 	f := open(b, nil)
 	sim := f.simulator(network.SimulatorConfig{Seed: 1}, 20_000)
-	for b.Loop() {
+	perOrder(b, func(int) int {
 		if err := sim.Step(b.Context(), 500); err != nil {
 			b.Fatal(err)
 		}
-	}
+		return 500
+	})
 }

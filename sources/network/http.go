@@ -61,20 +61,23 @@ func (s *Service) call(w http.ResponseWriter, r *http.Request, key, service stri
 		s.writeRefusal(w, err)
 		return
 	}
-	buffer := answers.Get().(*[]byte) //nolint:errcheck // nothing else is in the pool
-	defer answers.Put(buffer)
-	answer := append((*buffer)[:0], `{"Status":0,"Message":"success","Data":`...)
-	answer, err = s.answer(r.Context(), request{key: key, service: service, body: body, origin: s.origin(r)}, answer)
+	a := answers.Get().(*answerBuffer)
+	defer answers.Put(a)
+	a.bytes = append(a.bytes[:0], `{"Status":0,"Message":"success","Data":`...)
+	a.bytes, err = s.answer(r.Context(), request{key: key, service: service, body: body, origin: s.origin(r)}, a.bytes)
 	if err != nil {
 		s.writeRefusal(w, err)
 		return
 	}
-	*buffer = append(answer, '}')
-	s.write(w, http.StatusOK, *buffer)
+	a.bytes = append(a.bytes, '}')
+	s.write(w, http.StatusOK, a.bytes)
 }
 
-// answers are buffers to build answers in. Writing an answer copies it.
-var answers = sync.Pool{New: func() any { return new(make([]byte, 0, 4<<10)) }}
+// answerBuffer is memory in which one answer after the other is built. Writing
+// an answer copies it.
+type answerBuffer struct{ bytes []byte }
+
+var answers = sync.Pool{New: func() any { return new(answerBuffer) }}
 
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {

@@ -61,7 +61,7 @@ func (q *pageQuery) pageArguments(from mark) []any {
 // read reads the page into b, and the total.
 func (q *pageQuery) read(ctx context.Context, tx *sql.Tx, known *bookmarks, b *listBuffer) error {
 	var change int64
-	if err := tx.StmtContext(ctx, q.change.Stmt).QueryRowContext(ctx).Scan(&change); err != nil {
+	if err := q.change.in(ctx, tx).QueryRowContext(ctx).Scan(&change); err != nil {
 		return err
 	}
 	near, err := q.near(ctx, tx, known, change)
@@ -105,7 +105,7 @@ func (q *pageQuery) first() mark { return mark{place: place{at: q.from}} }
 
 // records reads the page, which is near a mark.
 func (q *pageQuery) records(ctx context.Context, tx *sql.Tx, from mark, b *listBuffer) error {
-	rows, err := tx.StmtContext(ctx, q.reading.Stmt).QueryContext(ctx, q.pageArguments(from)...)
+	rows, err := q.reading.in(ctx, tx).QueryContext(ctx, q.pageArguments(from)...)
 	if err != nil {
 		return err
 	}
@@ -143,5 +143,5 @@ func (q *pageQuery) between(ctx context.Context, tx *sql.Tx, from, to int64) (n 
 		return 0, nil
 	}
 	args := append([]any{q.publisher, from, to}, q.filters...)
-	return n, tx.StmtContext(ctx, q.counting.Stmt).QueryRowContext(ctx, args...).Scan(&n)
+	return n, q.counting.in(ctx, tx).QueryRowContext(ctx, args...).Scan(&n)
 }

@@ -29,6 +29,11 @@ type store struct {
 // prepared is a statement that is closed with its pool or its transaction.
 type prepared struct{ *sql.Stmt }
 
+// in returns the statement within a transaction, which it is closed with.
+func (p prepared) in(ctx context.Context, tx *sql.Tx) prepared {
+	return prepared{tx.StmtContext(ctx, p.Stmt)}
+}
+
 // openStore opens the database and brings its tables up to date.
 func openStore(ctx context.Context, address string, clock func() int64) (*store, error) {
 	d, err := dialectOf(address)

@@ -54,7 +54,7 @@ func (q *pageQuery) tally(ctx context.Context, tx *sql.Tx) (mark, error) {
 // counted reads the minutes from low up to high that have orders, in order.
 func (q *pageQuery) counted(ctx context.Context, tx *sql.Tx, low, high int64) ([]minuteCount, error) {
 	var text []byte
-	err := tx.StmtContext(ctx, q.minutes.Stmt).QueryRowContext(ctx, q.publisher, q.column, low, high).Scan(&text)
+	err := q.minutes.in(ctx, tx).QueryRowContext(ctx, q.publisher, q.column, low, high).Scan(&text)
 	if err != nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@ type change struct {
 	now        int64 // Unix seconds, the service's clock
 	counters   counters
 	counts     counts
+	pending    pending
 }
 
 // counters are the last numbers given out.
@@ -29,7 +30,7 @@ func (s *store) change(ctx context.Context, fn func(c *change) error) (err error
 		return fmt.Errorf("begin a change: %w", err)
 	}
 	defer func() { err = endTx(ctx, tx, err) }()
-	c := &change{tx: tx, rebind: s.rebind, statements: map[string]prepared{}, now: s.clock(), counts: counts{}}
+	c := &change{tx: tx, rebind: s.rebind, statements: map[string]prepared{}, now: s.clock(), counts: counts{}, pending: newPending()}
 	if err := c.takeCounters(ctx); err != nil {
 		return err
 	}
@@ -37,7 +38,7 @@ func (s *store) change(ctx context.Context, fn func(c *change) error) (err error
 	if err := fn(c); err != nil {
 		return err
 	}
-	if err := c.saveCounts(ctx); err != nil {
+	if err := errors.Join(c.flush(ctx), c.saveCounts(ctx)); err != nil {
 		return err
 	}
 	if c.counters != taken {

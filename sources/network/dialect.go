@@ -50,7 +50,8 @@ func dialectOf(address string) (dialect, error) {
 }
 
 // openSQLite opens a file in WAL mode: one connection writes, and the readers
-// go on meanwhile, each on the last commit.
+// go on meanwhile, each on the last commit. The readers map up to 2 GiB of the
+// file into memory: a page of orders stands in some hundred places of it.
 func openSQLite(path string) (writer, reader *sql.DB, err error) {
 	if err := createPrivate(path); err != nil {
 		return nil, nil, err

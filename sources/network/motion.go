@@ -89,8 +89,8 @@ func (m *motion) settleIn(ctx context.Context, b newborn, placed int64) error {
 		return err
 	}
 	m.orders++
-	return m.exec(ctx, `INSERT INTO simulated_orders (order_id, number, moves, due) VALUES (?, ?, ?, ?)`,
-		b.order.id, t.number, t.moves, t.due)
+	m.pending.tracks.add(b.order.id, t.number, t.moves, t.due)
+	return nil
 }
 
 // wallTime returns the Unix seconds of a time of the simulation's past.
@@ -134,6 +134,9 @@ func (m *motion) move(ctx context.Context, until, limit int64) (int64, error) {
 }
 
 func (m *motion) due(ctx context.Context, until, limit int64) ([]track, error) {
+	if err := m.flush(ctx); err != nil {
+		return nil, err
+	}
 	st, err := m.statement(ctx, `SELECT order_id, number, moves, due FROM simulated_orders
 		WHERE due IS NOT NULL AND due <= ? ORDER BY due, order_id LIMIT ?`)
 	if err != nil {

@@ -17,29 +17,31 @@ func (c *change) put(ctx context.Context, o *order, lines []schema.OrderLine, at
 	if err := o.setLines(lines); err != nil {
 		return fmt.Errorf("order lines: %w", err)
 	}
+	if c.pending.full() {
+		if err := c.flush(ctx); err != nil {
+			return err
+		}
+	}
 	c.counters.change++
 	o.seq, o.updated = c.counters.change, max(at, o.updated)
-	write := c.update
 	if o.id == 0 {
 		c.counters.order++
-		o.id, o.created, write = c.counters.order, cmp.Or(o.created, at), c.insert
-	}
-	if err := write(ctx, o); err != nil {
+		o.id, o.created = c.counters.order, cmp.Or(o.created, at)
+		c.insert(o)
+	} else if err := c.update(ctx, o); err != nil {
 		return err
 	}
 	c.counts.move(o)
 	price, commission, _, _ := o.charge.values()
-	return c.exec(ctx, `INSERT INTO order_history (seq, order_id, at, reason, status, orders_cents,
-		commission_cents, confirm_cents, confirm_commission_cents, line_states)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	c.pending.history.add(
 		o.seq, o.id, o.updated, reason, int64(o.status), int64(o.price), int64(o.commission),
 		price, commission, lineStates(lines))
+	return nil
 }
 
-func (c *change) insert(ctx context.Context, o *order) error {
+func (c *change) insert(o *order) {
 	price, commission, currency, at := o.charge.values()
-	return c.exec(ctx, `INSERT INTO orders (`+orderColumns+`, head)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	c.pending.orders.add(
 		o.id, o.publisher, o.program, o.programName, o.website, o.link, o.subID, o.sn,
 		o.parentSn, o.placed, int64(o.price), int64(o.commission), o.currency, int64(o.status), price,
 		commission, currency, at, o.created, o.updated, o.seq, o.details, o.head())
@@ -47,6 +49,11 @@ func (c *change) insert(ctx context.Context, o *order) error {
 
 // update writes what may change in the life of an order.
 func (c *change) update(ctx context.Context, o *order) error {
+	if len(c.pending.orders.values) > 0 {
+		if err := c.flush(ctx); err != nil {
+			return err
+		}
+	}
 	price, commission, currency, at := o.charge.values()
 	return c.exec(ctx, `UPDATE orders SET orders_cents = ?, commission_cents = ?, status = ?, confirm_cents = ?,
 		confirm_commission_cents = ?, charge_currency = ?, charge_time = ?, updated_at = ?, seq = ?, details = ?, head = ?
@@ -57,6 +64,11 @@ func (c *change) update(ctx context.Context, o *order) error {
 
 // order reads one order by its number.
 func (c *change) order(ctx context.Context, id int64) (order, error) {
+	if len(c.pending.orders.values) > 0 {
+		if err := c.flush(ctx); err != nil {
+			return order{}, err
+		}
+	}
 	st, err := c.statement(ctx, `SELECT `+orderColumns+` FROM orders WHERE id = ?`)
 	if err != nil {
 		return order{}, err

@@ -105,7 +105,7 @@ func (s *Simulator) Progress(ctx context.Context) (Progress, error) {
 }
 
 // seedBatch is how many orders Seed writes in a transaction.
-const seedBatch = 1000
+const seedBatch = 4000
 
 // Seed makes orders until the simulation has made n of them, so it may be
 // called again for the same database. They are placed over the time of the

@@ -38,16 +38,26 @@ func consumerName(durable, filter string) (string, error) {
 	return durable + topicMark + schema.EscapeToken(filter), nil
 }
 
-// consumer finds the consumer on the server, or makes it, behind what is known
-// to be settled.
-func (r *durable) consumer(ctx context.Context) (jetstream.Consumer, error) {
+// attach finds the consumer on the server, or makes it, behind what is known to
+// be settled. One that was found before is kept: it knows if it is pinned.
+func (r *durable) attach(ctx context.Context) error {
 	cons, err := r.log.js.Consumer(ctx, StreamName, r.name)
 	if errors.Is(err, jetstream.ErrConsumerNotFound) {
-		return r.log.js.CreateConsumer(ctx, StreamName, r.wanted())
+		r.cons, err = r.log.js.CreateConsumer(ctx, StreamName, r.wanted())
+		return err
 	}
-	if err != nil {
-		return nil, err
+	if err == nil {
+		cons, err = r.fit(ctx, cons)
 	}
+	if err == nil && r.cons == nil {
+		r.cons = cons
+	}
+	return err
+}
+
+// fit refuses a consumer of another mode, and brings the settings of one of this
+// mode up to date.
+func (r *durable) fit(ctx context.Context, cons jetstream.Consumer) (jetstream.Consumer, error) {
 	info := cons.CachedInfo()
 	wanted, have := r.wanted(), info.Config
 	if have.AckPolicy != wanted.AckPolicy || have.PriorityPolicy != wanted.PriorityPolicy || have.FilterSubject != wanted.FilterSubject {
@@ -95,9 +105,10 @@ func (r *durable) pullOptions(window int) []jetstream.PullConsumeOpt {
 	if !r.cfg.Pinned {
 		return []jetstream.PullConsumeOpt{jetstream.PullMaxMessages(window), jetstream.PullHeartbeat(heartbeat)}
 	}
-	expiry := max(r.cfg.Takeover/3, time.Second)
+	expiry := min(r.cfg.Takeover/3, jetstream.DefaultExpires)
 	return []jetstream.PullConsumeOpt{
-		jetstream.PullMaxMessages(window), jetstream.PullPriorityGroup(pinGroup), jetstream.PullExpiry(expiry), jetstream.PullHeartbeat(expiry / 2),
+		jetstream.PullMaxMessages(window), jetstream.PullPriorityGroup(pinGroup),
+		jetstream.PullExpiry(expiry), jetstream.PullHeartbeat(min(expiry/2, heartbeat)),
 	}
 }
 

@@ -17,6 +17,7 @@ type durable struct {
 	cfg    SubscriberConfig
 	filter string
 	name   string // of the consumer
+	cons   jetstream.Consumer
 	out    chan *message.Message
 	last   jetstream.Msg // ack-all: the newest that was acknowledged
 	pinned bool          // the consumer was last seen pinned to this reader
@@ -41,8 +42,7 @@ func newDurable(ctx context.Context, l *Log, cfg SubscriberConfig, filter string
 	}
 	r := &durable{log: l, cfg: cfg, filter: filter, name: name, out: make(chan *message.Message, cfg.Window)}
 	r.floor.Store(cfg.After)
-	_, err = r.consumer(ctx)
-	return r, err
+	return r, r.attach(ctx)
 }
 
 // run keeps the subscription alive until it is to end.
@@ -71,34 +71,35 @@ func (r *durable) run(ctx context.Context) {
 // attend runs one session, from finding the consumer to its end. worked is
 // false when it did not get as far as the first message.
 func (r *durable) attend(ctx context.Context, reconnected <-chan nats.Status) (worked bool, err error) {
-	cons, err := r.consumer(ctx)
 	r.pinned = false
-	if err == nil && r.cfg.Pinned {
-		err = r.awaitPin(ctx, cons)
-		r.pinned = err == nil
-	}
-	if err != nil {
+	if err := r.attach(ctx); err != nil {
 		return false, err
 	}
-	next, err := r.setBack(ctx, cons)
+	if r.cfg.Pinned {
+		if err := r.awaitPin(ctx); err != nil {
+			return false, err
+		}
+		r.pinned = true
+	}
+	next, err := r.setBack(ctx)
 	if err != nil {
 		return false, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s, err := r.begin(ctx, cons, next)
+	s, err := r.begin(ctx, next)
 	if err != nil {
 		return false, err
 	}
 	err = s.run(ctx, reconnected)
 	cancel()
 	s.end(ctx)
-	return s.win.next > next, err
+	return s.win.moved(next), err
 }
 
 // setBack prepares an ordered session: what the consumer delivered and nobody
 // acknowledged comes again first. It returns the consumer sequence to expect.
-func (r *durable) setBack(ctx context.Context, cons jetstream.Consumer) (next uint64, err error) {
+func (r *durable) setBack(ctx context.Context) (next uint64, err error) {
 	if !r.cfg.ordered() {
 		return 1, nil
 	}
@@ -107,7 +108,7 @@ func (r *durable) setBack(ctx context.Context, cons jetstream.Consumer) (next ui
 		r.confirm(ctx, r.last)
 		r.last = nil
 	}
-	info, err := cons.Info(ctx)
+	info, err := r.cons.Info(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -132,8 +133,8 @@ func (r *durable) confirm(ctx context.Context, m jetstream.Msg) {
 
 // look asks the server how far the consumer got. The error says that the
 // consumer is gone.
-func (r *durable) look(ctx context.Context, cons jetstream.Consumer) error {
-	info, err := cons.Info(ctx)
+func (r *durable) look(ctx context.Context) error {
+	info, err := r.cons.Info(ctx)
 	if errors.Is(err, jetstream.ErrConsumerNotFound) {
 		return err
 	}

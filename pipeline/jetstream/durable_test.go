@@ -290,8 +290,8 @@ func TestConnectionBreaksInMidStream(t *testing.T) {
 			for from := 0; from < n; from += 1000 {
 				mustPublish(t, l, created(t, from, from+1000)...)
 			}
-			way := newLossy(t, strings.TrimPrefix(server.URL(), "nats://"))
-			far := openLog(t, jetstream.Config{URL: "nats://" + way.address(), ReadOnly: true})
+			way := newCable(t, server)
+			far := openLog(t, jetstream.Config{URL: way.url, ReadOnly: true})
 			cfg.Window, cfg.AckWait = 64, 2*time.Second
 			in, _ := subscribe(t, far, cfg, pipeline.Topic)
 			ordered := cfg.Durable == "" || cfg.AckAll || cfg.Pinned
@@ -304,7 +304,7 @@ func TestConnectionBreaksInMidStream(t *testing.T) {
 				}
 				newest = max(newest, seq)
 				if !seen[seq] && seq%1000 == 500 {
-					way.heal()
+					way.cut()
 				}
 				seen[seq] = true
 				m.Ack()

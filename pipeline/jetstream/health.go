@@ -23,7 +23,7 @@ func (s *session) observe(ctx context.Context) {
 				continue
 			}
 		}
-		if err := s.look(ctx, s.cons); err != nil {
+		if err := s.look(ctx); err != nil {
 			s.fail(err)
 			return
 		}

@@ -10,9 +10,9 @@ import (
 
 // awaitPin returns when the consumer is pinned to this client. The message by
 // which the client knows is dropped: it comes again when the consumer is set back.
-func (r *durable) awaitPin(ctx context.Context, cons jetstream.Consumer) error {
+func (r *durable) awaitPin(ctx context.Context) error {
 	pinned := make(chan struct{}, 1)
-	cc, err := cons.Consume(func(jetstream.Msg) {
+	cc, err := r.cons.Consume(func(jetstream.Msg) {
 		select {
 		case pinned <- struct{}{}:
 		default:
@@ -26,7 +26,7 @@ func (r *durable) awaitPin(ctx context.Context, cons jetstream.Consumer) error {
 		cc.Stop()
 		<-closed
 	}()
-	if err := r.lookForPin(ctx, cons); err != nil {
+	if err := r.lookForPin(ctx); err != nil {
 		return err
 	}
 	look := time.NewTicker(floorEvery)
@@ -40,7 +40,7 @@ func (r *durable) awaitPin(ctx context.Context, cons jetstream.Consumer) error {
 		case <-closed:
 			return errConsumeEnds
 		case <-look.C:
-			if err := r.lookForPin(ctx, cons); err != nil {
+			if err := r.lookForPin(ctx); err != nil {
 				return err
 			}
 		}
@@ -50,11 +50,11 @@ func (r *durable) awaitPin(ctx context.Context, cons jetstream.Consumer) error {
 // lookForPin sets the consumer back when no reader has it and messages are
 // unacknowledged. The server chooses the next reader when there is something to
 // deliver, which might be only when it has waited for acknowledgements in vain.
-func (r *durable) lookForPin(ctx context.Context, cons jetstream.Consumer) error {
-	if err := r.look(ctx, cons); err != nil {
+func (r *durable) lookForPin(ctx context.Context) error {
+	if err := r.look(ctx); err != nil {
 		return err
 	}
-	info := cons.CachedInfo()
+	info := r.cons.CachedInfo()
 	if info.NumAckPending == 0 || slices.ContainsFunc(info.PriorityGroups, func(g jetstream.PriorityGroupState) bool { return g.PinnedClientID != "" }) {
 		return nil
 	}

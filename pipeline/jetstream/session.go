@@ -35,7 +35,6 @@ const floorEvery = time.Second
 // to its end. One goroutine runs it; the client's callback feeds it.
 type session struct {
 	*durable
-	cons   jetstream.Consumer
 	cc     jetstream.ConsumeContext
 	closed <-chan struct{}
 	win    *window
@@ -49,9 +48,9 @@ type session struct {
 }
 
 // begin starts consuming. next is the consumer sequence that is to come first.
-func (r *durable) begin(ctx context.Context, cons jetstream.Consumer, next uint64) (*session, error) {
+func (r *durable) begin(ctx context.Context, next uint64) (*session, error) {
 	s := &session{
-		durable: r, cons: cons, failed: make(chan error, 1), check: make(chan struct{}, 1), resume: time.NewTimer(0),
+		durable: r, failed: make(chan error, 1), check: make(chan struct{}, 1), resume: time.NewTimer(0),
 		win: &window{
 			out: r.out, size: r.cfg.Window, ordered: r.cfg.ordered(), ackAll: r.cfg.AckAll, next: next, wake: make(chan struct{}, 1),
 		},
@@ -60,7 +59,7 @@ func (r *durable) begin(ctx context.Context, cons jetstream.Consumer, next uint6
 	s.settled.Store(true) // a consumer that is just being deleted may still have been found
 	opts := append(r.pullOptions(r.cfg.Window), jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) { s.consumeError(err) }))
 	var err error
-	if s.cc, err = cons.Consume(func(m jetstream.Msg) { s.receive(ctx, m) }, opts...); err != nil {
+	if s.cc, err = r.cons.Consume(func(m jetstream.Msg) { s.receive(ctx, m) }, opts...); err != nil {
 		return nil, err
 	}
 	s.closed = s.cc.Closed()

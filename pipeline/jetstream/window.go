@@ -232,6 +232,13 @@ func (w *window) unsettled() []jetstream.Msg {
 	return msgs
 }
 
+// moved reports whether anything came since the window expected that delivery.
+func (w *window) moved(first uint64) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.next > first
+}
+
 // close empties the window and returns what was in it. Nothing more is taken.
 func (w *window) close() []*delivery {
 	w.mu.Lock()

@@ -36,7 +36,7 @@ func newMachine(t interface {
 	network := &modelNetwork{now: now, held: make(map[modelKey]*modelHeld)}
 	account := poller.Account{
 		Name: fmt.Sprintf("case%d", server.cases), OrderField: poller.UpdateTime,
-		Backfill: 6 * time.Hour, MaxSpan: 6 * time.Hour, PageSize: 2,
+		Backfill: 6 * time.Hour, MaxSpan: 6 * time.Hour, Overlap: 2 * time.Minute, PageSize: 2,
 	}
 	change(&account, network)
 	network.byField = account.OrderField
@@ -57,7 +57,7 @@ func (m *machine) process(name string, account poller.Account) *process {
 // poll has a process poll at one stretch, and knows all that must come of it.
 func (m *machine) poll(t rapid.TB, p *process) {
 	due, lost := m.reader.due(), m.reader.lost()
-	err := p.begin(t, m.reader.read)
+	err := p.begin(t, m.reader)
 	if err == nil {
 		err = p.finish(t)
 	}
@@ -65,6 +65,7 @@ func (m *machine) poll(t rapid.TB, p *process) {
 		t.Fatalf("%s polls undisturbed: %v", p.name, err)
 	}
 	m.judgePoll(t, due, lost, m.reader.news(t))
+	m.judgeAnswers(t, p)
 	m.judgeIndex(t, p)
 	m.covered = make(map[modelKey]bool)
 	for _, k := range m.network.keys(true) {
@@ -114,7 +115,7 @@ func (m *machine) run(t rapid.TB, p *process, place string) {
 	clear(m.covered)
 	var err error
 	if p.place == "" {
-		err = p.begin(t, m.reader.read)
+		err = p.begin(t, m.reader)
 	} else {
 		_, err = p.say(t, goOn)
 	}
@@ -125,6 +126,40 @@ func (m *machine) run(t rapid.TB, p *process, place string) {
 		t.Fatalf("%s polls: %v", p.name, err)
 	}
 	m.reader.news(t)
+	if p.place == "" {
+		m.judgeAnswers(t, p)
+	}
+}
+
+// judgeAnswers holds a poll that succeeded against its promise: what the network
+// told it is in the log, unless somebody was told something newer. What was no
+// change when the poll began it may pass over, though an older answer of the
+// other process makes it one meanwhile; the next poll must see that.
+func (m *machine) judgeAnswers(t rapid.TB, p *process) {
+	for _, k := range modelKeys {
+		told, ok := p.told.orders[k]
+		last, before := m.reader.last[k], p.before[k]
+		switch {
+		case !ok || last.at.After(told.at):
+		case last.typ != schema.OrderVanished && last.state.same(told.state):
+		case last.sequence > p.since && before.typ != schema.OrderVanished && before.state.same(told.state):
+		default:
+			t.Fatalf("order %s: %s was told %v at %s, and the log does not say so", k, p.name, told.state, told.at.Format(time.TimeOnly))
+		}
+	}
+}
+
+// longest is how long a poll may take, by the network's clock, before it has to
+// end; the overlap of the windows is longer, by more than an action takes.
+const longest = time.Minute
+
+// hurry ends polls that take long.
+func (m *machine) hurry(t rapid.TB) {
+	for _, p := range []*process{m.a, m.b} {
+		if p.place != "" && m.network.clock().Sub(p.begun) > longest {
+			m.run(t, p, toEnd)
+		}
+	}
 }
 
 // toEnd is no place; a process that runs there ends its poll.

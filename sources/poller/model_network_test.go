@@ -200,10 +200,33 @@ func (g *gate) pass(place string) error {
 	return errCut
 }
 
+// answers are the newest states of orders that the network has told a poll.
+type answers struct {
+	mu     sync.Mutex
+	orders map[modelKey]answer
+}
+
+type answer struct {
+	at    time.Time
+	state facts
+}
+
+func (a *answers) add(raw []byte, at time.Time) error {
+	state, err := readFacts(raw)
+	if err != nil {
+		return err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.orders[modelKey{state.fields["ProgramId"], state.fields["OrderSn"]}] = answer{at, state}
+	return nil
+}
+
 // gatedNetwork is the network as one process sees it.
 type gatedNetwork struct {
 	*modelNetwork
 	gate *gate
+	told *answers
 }
 
 func (n gatedNetwork) Orders(_ context.Context, q openapi.OrdersQuery) (openapi.OrdersPage, error) {
@@ -211,7 +234,18 @@ func (n gatedNetwork) Orders(_ context.Context, q openapi.OrdersQuery) (openapi.
 		return openapi.OrdersPage{}, err
 	}
 	page := n.list(q)
-	return page, n.gate.pass(afterList)
+	if err := n.gate.pass(afterList); err != nil {
+		return openapi.OrdersPage{}, err
+	}
+	for _, raw := range page.Records {
+		if n.bare {
+			break // the details will tell
+		}
+		if err := n.told.add(raw, page.AnsweredAt); err != nil {
+			return openapi.OrdersPage{}, err
+		}
+	}
+	return page, nil
 }
 
 // Order is not held where details are fetched side by side: which comes first
@@ -222,5 +256,9 @@ func (n gatedNetwork) Order(_ context.Context, program, sn string) (openapi.Orde
 			return openapi.OrderAnswer{}, err
 		}
 	}
-	return n.detail(program, sn)
+	answer, err := n.detail(program, sn)
+	if err == nil {
+		err = n.told.add(answer.Raw, answer.AnsweredAt)
+	}
+	return answer, err
 }

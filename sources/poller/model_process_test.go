@@ -2,6 +2,7 @@ package poller_test
 
 import (
 	"context"
+	"maps"
 	"strings"
 	"time"
 
@@ -32,7 +33,10 @@ type process struct {
 	cancel context.CancelFunc
 	ended  chan error
 	place  string // where it is held, "" when no poll is under way
-	since  uint64 // last sequence of the log when it began
+	begun  time.Time
+	since  uint64              // last sequence of the log when it began
+	before map[modelKey]logged // last events when it began
+	told   *answers
 }
 
 // boot starts the process with nothing in memory but what the log tells it.
@@ -44,9 +48,9 @@ func (p *process) boot(t rapid.TB) {
 		t.Fatalf("%s starts: %v", p.name, err)
 	}
 	p.load(t)
-	p.gate = newGate()
+	p.gate, p.told = newGate(), &answers{}
 	p.poller = poller.New(poller.Config{
-		Account: p.account, Network: gatedNetwork{p.network, p.gate}, Log: gatedLog{p.log, p.gate},
+		Account: p.account, Network: gatedNetwork{p.network, p.gate, p.told}, Log: gatedLog{p.log, p.gate},
 		Publisher: &gatedPublisher{p.log.Publisher(), p.gate, p.courier}, Now: p.network.clock,
 	})
 }
@@ -60,9 +64,11 @@ func (p *process) load(t rapid.TB) {
 }
 
 // begin starts a poll, up to the first place where it can be held.
-func (p *process) begin(t rapid.TB, last uint64) error {
+func (p *process) begin(t rapid.TB, r *reader) error {
 	ctx, cancel := context.WithCancel(context.Background())
-	p.cancel, p.ended, p.since = cancel, make(chan error, 1), last
+	p.cancel, p.ended = cancel, make(chan error, 1)
+	p.begun, p.since, p.before = p.network.clock(), r.read, maps.Clone(r.last)
+	p.told.orders = make(map[modelKey]answer)
 	go func() { p.ended <- p.poller.Poll(ctx) }()
 	_, err := p.next(t)
 	return err

@@ -23,8 +23,11 @@ import (
 // demands besides that it succeeds and publishes exactly one event for each
 // order that the log has otherwise than the network, and none for any other.
 //
-// One thing is taken for granted: events stay in the stream for longer than a
-// poll takes, and until the bucket has their states.
+// Two things are taken for granted. Events stay in the stream for longer than a
+// poll takes, and until the bucket has their states. And an answer is published
+// within the overlap of the windows: an observation that gave no change leaves
+// no trace in the log, so an older one of the other poller may come after it,
+// and only the next poll, which must read the order again, puts that right.
 func TestLogEqualsModel(t *testing.T) {
 	t.Parallel()
 	for name, habit := range map[string]habit{
@@ -50,7 +53,7 @@ type actions struct{ *machine }
 
 func (m actions) all() map[string]func(*rapid.T) {
 	all := map[string]func(*rapid.T){
-		"":               func(t *rapid.T) { m.reader.news(t) },
+		"":               func(t *rapid.T) { m.hurry(t) },
 		"an order moves": m.moves,
 		"orders move":    func(t *rapid.T) { m.moves(t); m.moves(t) },
 		"events age out": m.age,
@@ -66,7 +69,7 @@ func (m actions) all() map[string]func(*rapid.T) {
 	return all
 }
 
-func seconds(t *rapid.T) int { return rapid.IntRange(1, 120).Draw(t, "seconds") }
+func seconds(t *rapid.T) int { return rapid.IntRange(1, 10).Draw(t, "seconds") }
 
 // moves has one order appear, change, or disappear.
 func (m actions) moves(t *rapid.T) {

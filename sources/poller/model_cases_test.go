@@ -62,6 +62,12 @@ func TestModelCases(t *testing.T) {
 			m.trim(t, m.old())
 			m.run(t, m.b, toEnd)
 		}, []schema.EventType{schema.OrderCreated, schema.StatusChanged}},
+		{"overtaken, and the ids forgotten", byUpdate, func(t *testing.T, m *machine) {
+			m.run(t, m.a, beforePublish)
+			m.poll(t, m.b)
+			m.server.forget(t, m.reader)
+			m.run(t, m.a, toEnd)
+		}, []schema.EventType{schema.OrderCreated}},
 		{"stored, unheard, crashed", byUpdate, func(t *testing.T, m *machine) {
 			m.run(t, m.a, beforePublish)
 			m.crash(t, m.a, unheard)

@@ -17,6 +17,18 @@ func TestModelCases(t *testing.T) {
 	first := modelOrder{modelKey: k, status: "0", cents: 1250, lines: []modelLine{{"1", "2", 100}}}
 	second := first
 	second.status = "1"
+	slipped := func(t *testing.T, m *machine) {
+		for _, other := range modelKeys[2:4] {
+			m.network.put(1, modelOrder{modelKey: other}, style{})
+		}
+		m.network.pass(600)
+		m.run(t, m.a, beforeList)
+		m.run(t, m.a, beforeList)
+		m.network.put(1, second, style{}) // leaves the window, so that the last order comes to page 1
+		m.run(t, m.a, toEnd)
+		m.network.pass(600)
+		m.poll(t, m.a)
+	}
 	server := newModelServer(t)
 	for _, tt := range []struct {
 		name  string
@@ -68,6 +80,8 @@ func TestModelCases(t *testing.T) {
 			m.server.forget(t, m.reader)
 			m.run(t, m.a, toEnd)
 		}, []schema.EventType{schema.OrderCreated}},
+		{"slipped from page to page", byUpdate, slipped, []schema.EventType{schema.OrderCreated, schema.StatusChanged}},
+		{"slipped, and no total", func(_ *poller.Account, n *modelNetwork) { n.noTotal = true }, slipped, []schema.EventType{schema.OrderCreated, schema.StatusChanged}},
 		{"stored, unheard, crashed", byUpdate, func(t *testing.T, m *machine) {
 			m.run(t, m.a, beforePublish)
 			m.crash(t, m.a, unheard)

@@ -31,10 +31,10 @@ import (
 func TestLogEqualsModel(t *testing.T) {
 	t.Parallel()
 	for name, habit := range map[string]habit{
-		"by update":             func(*poller.Account, *modelNetwork) {},
-		"by update, no lines":   func(_ *poller.Account, n *modelNetwork) { n.bare = true },
-		"by creation":           func(a *poller.Account, n *modelNetwork) { a.OrderField = poller.CreationTime },
-		"by creation, no total": func(a *poller.Account, n *modelNetwork) { a.OrderField, n.noTotal = poller.CreationTime, true },
+		"by update":           func(*poller.Account, *modelNetwork) {},
+		"by update, no lines": func(_ *poller.Account, n *modelNetwork) { n.bare = true },
+		"by creation":         func(a *poller.Account, n *modelNetwork) { a.OrderField = poller.CreationTime },
+		"by update, no total": func(_ *poller.Account, n *modelNetwork) { n.noTotal = true },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -57,6 +57,7 @@ func (m actions) all() map[string]func(*rapid.T) {
 		"an order moves": m.moves,
 		"orders move":    func(t *rapid.T) { m.moves(t); m.moves(t) },
 		"events age out": m.age,
+		"time passes":    m.pause,
 	}
 	for _, p := range []*process{m.a, m.b} {
 		all[p.name+" polls"] = func(t *rapid.T) { m.polls(t, p) }
@@ -100,6 +101,14 @@ func (m actions) appears(t *rapid.T, k modelKey, before *modelHeld) {
 		return
 	}
 	m.network.put(seconds(t), drawOrder(t, k), style{})
+}
+
+// pause lets more time pass than windows overlap, while nobody polls.
+func (m actions) pause(t *rapid.T) {
+	if m.a.place != "" || m.b.place != "" {
+		t.Skip("a poll is under way")
+	}
+	m.network.pass(rapid.IntRange(60, 600).Draw(t, "seconds"))
 }
 
 // polls has a process poll undisturbed, or end the poll under way.

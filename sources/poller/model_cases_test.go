@@ -29,6 +29,25 @@ func TestModelCases(t *testing.T) {
 		m.network.pass(600)
 		m.poll(t, m.a)
 	}
+	slippedTwice := func(t *testing.T, m *machine) {
+		for _, other := range modelKeys[1:] {
+			m.network.put(1, modelOrder{modelKey: other}, style{})
+		}
+		m.network.pass(600)
+		for range 3 {
+			m.run(t, m.a, beforeList)
+		}
+		m.network.put(1, second, style{}) // the fifth order slips from page 3 to page 2
+		for range 2 {
+			m.run(t, m.a, beforeList)
+		}
+		for _, other := range modelKeys[1:3] { // and to page 1 of the second reading
+			m.network.put(1, modelOrder{modelKey: other, status: "1"}, style{})
+		}
+		m.run(t, m.a, toEnd)
+		m.network.pass(600)
+		m.poll(t, m.a)
+	}
 	server := newModelServer(t)
 	for _, tt := range []struct {
 		name  string
@@ -82,6 +101,7 @@ func TestModelCases(t *testing.T) {
 		}, []schema.EventType{schema.OrderCreated}},
 		{"slipped from page to page", byUpdate, slipped, []schema.EventType{schema.OrderCreated, schema.StatusChanged}},
 		{"slipped, and no total", func(_ *poller.Account, n *modelNetwork) { n.noTotal = true }, slipped, []schema.EventType{schema.OrderCreated, schema.StatusChanged}},
+		{"slipped in both readings", func(_ *poller.Account, n *modelNetwork) { n.noTotal = true }, slippedTwice, []schema.EventType{schema.OrderCreated, schema.StatusChanged}},
 		{"stored, unheard, crashed", byUpdate, func(t *testing.T, m *machine) {
 			m.run(t, m.a, beforePublish)
 			m.crash(t, m.a, unheard)

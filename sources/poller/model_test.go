@@ -58,6 +58,7 @@ func (m actions) all() map[string]func(*rapid.T) {
 		"orders move":    func(t *rapid.T) { m.moves(t); m.moves(t) },
 		"events age out": m.age,
 		"time passes":    m.pause,
+		"order is lost":  m.loses,
 	}
 	for _, p := range []*process{m.a, m.b} {
 		all[p.name+" polls"] = func(t *rapid.T) { m.polls(t, p) }
@@ -109,6 +110,19 @@ func (m actions) pause(t *rapid.T) {
 		t.Skip("a poll is under way")
 	}
 	m.network.pass(rapid.IntRange(60, 600).Draw(t, "seconds"))
+}
+
+// loses has an order disappear between two polls, of which the second must
+// notice it where that can be noticed.
+func (m actions) loses(t *rapid.T) {
+	listed := m.network.keys(true)
+	if len(listed) == 0 || m.a.place != "" || m.b.place != "" {
+		t.Skip("no such order, or a poll is under way")
+	}
+	m.network.pass(1)
+	m.poll(t, m.a)
+	m.network.drop(seconds(t), rapid.SampledFrom(listed).Draw(t, "order"))
+	m.poll(t, m.b)
 }
 
 // polls has a process poll undisturbed, or end the poll under way.

@@ -36,7 +36,7 @@ func TestContainerKilledWhilePublishing(t *testing.T) {
 	defer cancel()
 	ctx, stop := context.WithCancelCause(limited)
 	defer stop(nil)
-	f := follow(ctx, t, url)
+	f := follow(ctx, t, pipelinetest.Log(t, url))
 	w := &writer{log: openLog(t, jetstream.Config{URL: url, Timeout: 2 * time.Second}), batches: make(map[batchID]*batch)}
 	ended := make(chan struct{})
 	go func() {
@@ -81,15 +81,19 @@ type progress struct {
 	more chan struct{} // closed when n grows; nil while nobody waits
 }
 
-func (p *progress) set(n uint64) {
+func (p *progress) set(n uint64) { p.change(func(uint64) uint64 { return n }) }
+
+func (p *progress) change(to func(uint64) uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.n = n
+	p.n = to(p.n)
 	if p.more != nil {
 		close(p.more)
 		p.more = nil
 	}
 }
+
+func (p *progress) add(n uint64) { p.change(func(now uint64) uint64 { return now + n }) }
 
 func (p *progress) now() uint64 {
 	p.mu.Lock()
@@ -277,9 +281,9 @@ type follower struct {
 	seen []string
 }
 
-func follow(ctx context.Context, tb testing.TB, url string) *follower {
+func follow(ctx context.Context, tb testing.TB, l *jetstream.Log) *follower {
 	tb.Helper()
-	in, err := pipelinetest.Log(tb, url).Follow(ctx, 0)
+	in, err := l.Follow(ctx, 0)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -1,5 +1,5 @@
-// Package pipelinetest holds in-process servers and conformance suites for
-// tests. The binary never imports it.
+// Package pipelinetest holds servers for tests, in the process and in containers, and
+// the faults that they are put through. The binary never imports it.
 package pipelinetest
 
 import (

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/cenkalti/backoff/v5"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/orderwire/orderwire/pipeline"
@@ -52,8 +51,7 @@ func (l *Log) publish(batch []outgoing) error {
 
 // insist sends a batch until it is stored or refused for a reason that stays.
 func (l *Log) insist(ctx context.Context, batch []outgoing) (first uint64, err error) {
-	pause := backoff.NewExponentialBackOff()
-	pause.InitialInterval, pause.MaxInterval = 50*time.Millisecond, time.Second
+	pause := newPause()
 	for {
 		first, err = publishBatch(ctx, l.nc, batch)
 		if !unavailable(err) {

@@ -102,6 +102,7 @@ var (
 		10008: true, // JetStream system temporarily unavailable
 		10009: true, // not the leader
 		10118: true, // stream is offline
+		10158: true, // a message with this id is being stored
 		10163: true, // expected last sequence per subject temporarily unavailable
 		10176: true, // incomplete batch: the leader changed in the middle of it
 		10194: true, // stream is offline, with a reason

@@ -41,6 +41,9 @@ type Auth struct {
 const (
 	// reconnectWait is the pause between two attempts to reconnect.
 	reconnectWait = 250 * time.Millisecond
+	// pingEvery finds a server that hangs, after two pings without an answer;
+	// the client's own interval is minutes.
+	pingEvery = 3 * time.Second
 	// dialLimit bounds the attempt at one server, before the next one's turn.
 	dialLimit = 5 * time.Second
 )
@@ -51,7 +54,8 @@ func connect(cfg Config) (*nats.Conn, error) {
 		return nil, err
 	}
 	opts := append(cfg.survive(), cfg.watch()...)
-	opts = append(opts, nats.Name(cfg.Name), nats.Timeout(min(cfg.Timeout, dialLimit)))
+	opts = append(opts, nats.Name(cfg.Name), nats.Timeout(min(cfg.Timeout, dialLimit)),
+		nats.PingInterval(pingEvery), nats.MaxPingsOutstanding(2))
 	for _, more := range []func() ([]nats.Option, error){cfg.Auth.options, cfg.TLS.options} {
 		o, err := more()
 		if err != nil {

@@ -129,10 +129,17 @@ func Inspect(ctx context.Context, cfg Config) (*Inspection, error) {
 	return &Inspection{Server: nc.ConnectedUrlRedacted(), Streams: plans}, nil
 }
 
+// startLimit bounds how long [Open] waits for a cluster that has no leader yet.
+const startLimit = 30 * time.Second
+
 func (l *Log) open(ctx context.Context) (err error) {
 	if l.js, err = startJetStream(l.nc, l.cfg); err != nil {
 		return err
 	}
+	return untilAvailable(ctx, startLimit, l.openStreams)
+}
+
+func (l *Log) openStreams(ctx context.Context) (err error) {
 	if !l.cfg.ReadOnly {
 		if err := ensure(ctx, l.js, l.cfg.streamConfig(l.nc), l.cfg.Logger); err != nil {
 			return err

@@ -39,16 +39,15 @@ func (l *Log) Recall(ctx context.Context, key schema.OrderKey) (pipeline.State, 
 	if !ok || known.Sequence == 0 {
 		return l.Load(ctx, key)
 	}
-	msg, err := l.stream.GetMsg(ctx, known.Sequence)
-	if err != nil && !errors.Is(err, jetstream.ErrMsgNotFound) {
-		return pipeline.State{}, fmt.Errorf("recall order %s: %w", key, err)
-	}
+	attempt, cancelAttempt := context.WithTimeout(ctx, attemptLimit)
+	defer cancelAttempt()
+	msg, err := l.stream.GetMsg(attempt, known.Sequence)
 	if err == nil {
 		if subject, ok := keyOfSubject(msg.Subject); ok && subject == text {
 			return l.stateOf(text, msg.Data, msg.Sequence, msg.Sequence)
 		}
 	}
-	return l.Load(ctx, key) // aged out, not yet at this replica, or of another order
+	return l.Load(ctx, key) // aged out, not at this replica, no answer from it, or of another order
 }
 
 func (l *Log) load(ctx context.Context, key schema.OrderKey) (pipeline.State, error) {
@@ -110,9 +109,23 @@ type stored struct {
 	Time     time.Time `json:"time"`
 }
 
+// attemptLimit bounds one of several attempts at a read: a server that hangs
+// does not answer, and another may be the leader soon.
+const attemptLimit = 2 * time.Second
+
 // last asks the stream's leader for the last message of a subject filter, nil
 // when there is none.
-func (l *Log) last(ctx context.Context, filter string) (*stored, error) {
+func (l *Log) last(ctx context.Context, filter string) (found *stored, err error) {
+	err = untilAvailable(ctx, l.cfg.Timeout, func(ctx context.Context) error {
+		found, err = l.askLeader(ctx, filter)
+		return err
+	})
+	return found, err
+}
+
+func (l *Log) askLeader(ctx context.Context, filter string) (*stored, error) {
+	ctx, cancel := context.WithTimeout(ctx, attemptLimit)
+	defer cancel()
 	request, err := json.Marshal(map[string]string{"last_by_subj": filter})
 	if err != nil {
 		return nil, err

@@ -38,7 +38,8 @@ const (
 // [MigrationError]. What is not named here, a placement for instance, stays as
 // somebody has set it by hand.
 type StreamConfig struct {
-	// Replicas is the number of servers that hold each stream: 1, 3 or 5. 0 means 1.
+	// Replicas is the number of servers that hold each stream: 1, 3 or 5. 0 leaves
+	// it as it is, and means 1 for a new stream.
 	Replicas int
 	// Memory keeps all streams in memory only: they are gone when the servers
 	// that hold them stop. It cannot be changed later.
@@ -153,7 +154,10 @@ func (c StreamConfig) bucket(name, description string, age time.Duration) bluepr
 
 // common are the settings that all streams share.
 func (c StreamConfig) common(s *jetstream.StreamConfig, large bool) {
-	s.Replicas, s.AllowDirect, s.Storage = c.replicas(), true, jetstream.FileStorage
+	s.AllowDirect, s.Storage = true, jetstream.FileStorage
+	if c.Replicas > 0 || s.Replicas == 0 {
+		s.Replicas = c.replicas()
+	}
 	if c.Memory {
 		s.Storage = jetstream.MemoryStorage
 	}
@@ -165,6 +169,7 @@ func (c StreamConfig) common(s *jetstream.StreamConfig, large bool) {
 	}
 }
 
+// replicas is that of a new stream.
 func (c StreamConfig) replicas() int { return max(c.Replicas, 1) }
 
 // orNone turns no bound in our notation into the server's.

@@ -3,6 +3,7 @@ package config
 import (
 	"log/slog"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,7 +27,8 @@ type NATS struct {
 	// free port; the file DATA_DIR/nats.url says which.
 	Listen string `yaml:"listen" env:"LISTEN"`
 
-	// Replicas of each stream: 1 (default), 3 or 5.
+	// Replicas of each stream: 1, 3 or 5; 0 (default) leaves them as they are,
+	// and means 1 for a new stream.
 	Replicas int `yaml:"replicas" env:"REPLICAS"`
 	// Storage of the streams: "file" (default) or "memory", where they are gone
 	// when the servers stop. Not to be changed later.
@@ -66,7 +68,7 @@ type TLS struct {
 }
 
 func natsDefaults() NATS {
-	return NATS{Listen: "127.0.0.1:0", Replicas: 1, Storage: "file", Compression: "none"}
+	return NATS{Listen: "127.0.0.1:0", Storage: "file", Compression: "none"}
 }
 
 // Log returns the settings of a connection to the log at an address, which is
@@ -104,7 +106,7 @@ func (n *NATS) check(k *checker) {
 }
 
 func (n *NATS) checkStreams(k *checker) {
-	if n.Replicas != 1 && n.Replicas != 3 && n.Replicas != 5 {
+	if !slices.Contains([]int{0, 1, 3, 5}, n.Replicas) {
 		k.add("nats.replicas", "1, 3 or 5", "%d replicas", n.Replicas)
 	}
 	if n.Storage != "file" && n.Storage != "memory" {

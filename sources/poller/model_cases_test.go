@@ -102,6 +102,13 @@ func TestModelCases(t *testing.T) {
 		{"slipped from page to page", byUpdate, slipped, []schema.EventType{schema.OrderCreated, schema.StatusChanged}},
 		{"slipped, and no total", func(_ *poller.Account, n *modelNetwork) { n.noTotal = true }, slipped, []schema.EventType{schema.OrderCreated, schema.StatusChanged}},
 		{"slipped in both readings", func(_ *poller.Account, n *modelNetwork) { n.noTotal = true }, slippedTwice, []schema.EventType{schema.OrderCreated, schema.StatusChanged}},
+		{"listed, and its detail refused", func(_ *poller.Account, n *modelNetwork) { n.bare = true }, func(t *testing.T, m *machine) {
+			m.poll(t, m.a)
+			m.network.put(1, second, style{})
+			m.run(t, m.a, afterList)
+			m.network.drop(1, k)
+			m.run(t, m.a, toEnd)
+		}, []schema.EventType{schema.OrderCreated, schema.StatusChanged}},
 		{"stored, unheard, crashed", byUpdate, func(t *testing.T, m *machine) {
 			m.run(t, m.a, beforePublish)
 			m.crash(t, m.a, unheard)

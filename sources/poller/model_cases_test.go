@@ -109,6 +109,11 @@ func TestModelCases(t *testing.T) {
 			m.network.drop(1, k)
 			m.run(t, m.a, toEnd)
 		}, []schema.EventType{schema.OrderCreated, schema.StatusChanged}},
+		{"never left, and tried again", byUpdate, func(t *testing.T, m *machine) {
+			m.run(t, m.a, beforePublish)
+			m.fail(t, m.a, cut)
+			m.poll(t, m.a)
+		}, []schema.EventType{schema.OrderCreated}},
 		{"stored, unheard, crashed", byUpdate, func(t *testing.T, m *machine) {
 			m.run(t, m.a, beforePublish)
 			m.crash(t, m.a, unheard)

@@ -2,6 +2,7 @@ package poller_test
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"strings"
 	"time"
@@ -176,11 +177,23 @@ func (p *gatedPublisher) Publish(topic string, msgs ...*message.Message) error {
 	}
 	switch p.gate.wait(beforePublish) {
 	case cut:
-		return errCut
+		return p.inVain(topic, msgs)
 	case unheard:
 		_ = p.courier.Publish(topic, msgs...) // whatever the answer was, it is lost
 		return errCut
 	default:
 		return p.Publisher.Publish(topic, msgs...)
 	}
+}
+
+// inVain publishes without time to do so. More than one message would begin a
+// batch that the server keeps open for a while, and it keeps few.
+func (p *gatedPublisher) inVain(topic string, msgs []*message.Message) error {
+	if len(msgs) > 1 {
+		return errCut
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	msgs[0].SetContext(ctx)
+	return errors.Join(errCut, p.Publisher.Publish(topic, msgs...))
 }

@@ -61,7 +61,7 @@ func (d *delivery) again(ctx context.Context) *delivery {
 // take makes the delivery the context of its message.
 func (d *delivery) take(ctx context.Context) {
 	d.Context = ctx
-	d.msg.SetContext(d)
+	d.msg.SetContext(d) //nolint:contextcheck // d inherits from ctx
 }
 
 // handling is a message's context. It ends with the subscription's or when the

@@ -8,12 +8,12 @@ import (
 	"github.com/orderwire/orderwire/pipeline/pipelinetest"
 )
 
-// Watermill's own suite, on a server of its own.
+// Watermill's own suite in its short form, on a server of its own.
 func TestContainerPubSub(t *testing.T) {
 	t.Parallel()
 	url, _ := pipelinetest.ContainerNATS(t)
 	pipelinetest.Log(t, url)
-	testPubSub(t, url)
+	testPubSub(t, url, true)
 }
 
 // The stress variant, in the mode that most services use.

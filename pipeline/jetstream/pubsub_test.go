@@ -76,9 +76,12 @@ func variants() map[string]struct {
 	}
 }
 
-func testPubSub(t *testing.T, url string) {
+// testPubSub runs the suite in all modes. short takes its short form, for a server
+// that syncs every single message to a slow disk.
+func testPubSub(t *testing.T, url string, short bool) {
 	t.Helper()
 	for name, v := range variants() {
+		v.features.ForceShort = short
 		t.Run(name, func(t *testing.T) {
 			p := pair{url: url, cfg: v.cfg}
 			tests.TestPubSub(t, v.features, p.shared, p.open)
@@ -86,23 +89,23 @@ func testPubSub(t *testing.T, url string) {
 	}
 	t.Run("old messages", func(t *testing.T) {
 		features := variants()["explicit"].features
-		features.NewSubscriberReceivesOldMessages = true
+		features.NewSubscriberReceivesOldMessages, features.ForceShort = true, short
 		p := pair{url: url}
 		tests.TestPubSub(t, features, p.own, p.open)
 	})
-	t.Run("in order", func(t *testing.T) { testInOrder(t, url) })
-	t.Run("from a position", func(t *testing.T) { testAtPosition(t, url) })
+	t.Run("in order", func(t *testing.T) { testInOrder(t, url, short) })
+	t.Run("from a position", func(t *testing.T) { testAtPosition(t, url, short) })
 }
 
 // testInOrder runs the suite's test of order in the modes that hold more than one
 // message. The whole of GuaranteedOrder asks that the next message comes only
 // when the one before is acknowledged.
-func testInOrder(t *testing.T, url string) {
+func testInOrder(t *testing.T, url string, short bool) {
 	t.Helper()
 	for name, v := range variants() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			v.features.GuaranteedOrder = true
+			v.features.GuaranteedOrder, v.features.ForceShort = true, short
 			v.features.GuaranteedOrderWithSingleSubscriber = !v.cfg.Pinned && v.cfg.Window != 1
 			p := pair{url: url, cfg: v.cfg}
 			tests.TestPublishSubscribeInOrder(t, tests.TestContext{TestID: tests.NewTestID(), Features: v.features}, p.shared)
@@ -111,12 +114,12 @@ func testInOrder(t *testing.T, url string) {
 }
 
 // testAtPosition runs those of the suite's tests that need no acknowledgements.
-func testAtPosition(t *testing.T, url string) {
+func testAtPosition(t *testing.T, url string, short bool) {
 	t.Helper()
 	p := pair{url: url}
 	features := tests.Features{
 		Persistent: true, GuaranteedOrder: true, GuaranteedOrderWithSingleSubscriber: true, NewSubscriberReceivesOldMessages: true,
-		GenerateTopicFunc: logTopic,
+		GenerateTopicFunc: logTopic, ForceShort: short,
 	}
 	for name, test := range map[string]func(*testing.T, tests.TestContext, tests.PubSubConstructor){
 		"TestPublishSubscribe":                  tests.TestPublishSubscribe,
@@ -142,7 +145,7 @@ func TestPubSub(t *testing.T) {
 	t.Parallel()
 	server := pipelinetest.Server(t, t.TempDir())
 	pipelinetest.Log(t, server.URL())
-	testPubSub(t, server.URL())
+	testPubSub(t, server.URL(), false)
 }
 
 // The suite ten times side by side, in its short form: TestPubSub runs it at full

@@ -51,10 +51,39 @@
 //
 // # Reading
 //
-// [Log.Subscriber] reads in one of two modes. From a position: in stream order,
-// nothing to acknowledge, for readers that keep their own cursor, as all sinks
-// of Orderwire do, because a server-side cursor redelivers after a crash in
-// an order that would overtake events of the same order. Or with a durable
-// consumer and explicit acknowledgement, for services that want the server to
-// keep their cursor.
+// [Log.Subscriber] reads in one of these modes. All of them hand over at least
+// once, hold a window of messages at a time, and go on by themselves when the
+// connection was interrupted or somebody deleted the consumer on the server.
+//
+//   - From a position (no Durable): in stream order, always; nothing to
+//     acknowledge. For readers that keep their own cursor, as all sinks of
+//     Orderwire do.
+//   - Durable, acknowledged one by one: any number of processes share the work.
+//     The first delivery is in stream order, but a message that comes again, after
+//     a Nack or the end of a process, comes behind newer ones of the same order.
+//     With a window of 1, which counts for all processes together, nothing
+//     overtakes.
+//   - Durable with AckAll: in stream order, also after a Nack, a broken
+//     connection or a new start: everything from the oldest unacknowledged
+//     message on comes again. For one process, and a reader that handles one
+//     message after another.
+//   - Durable and Pinned: several processes share the durable, and the server
+//     gives messages to one of them at a time (a pinned client of a priority
+//     group, NATS ADR-42). When it is gone, another begins behind what is
+//     acknowledged, in stream order, so the order of each order is kept: at once
+//     when it ended by Close, else after Takeover. The reader that lost its place
+//     is told by the contexts of its messages, before another takes it. With
+//     AckAll the order is kept over Nack too; without, a nacked message comes
+//     behind newer ones.
+//
+// The order of a takeover does not rest on the server's redelivery, which comes
+// after AckWait and behind newer messages: an ordered reader sets the consumer
+// back to its acknowledgement floor before it begins (NATS ADR-60, server 2.14),
+// and begins anew whenever a delivery is missing in the consumer's own sequence.
+//
+// A message that is not in the wire format of watermill-nats, and one that a
+// durable's reader has refused MaxDeliver times, goes into stream ORDERS_DLQ with
+// the reason, its sequence and the number of deliveries, and is then settled. If
+// it cannot be written there, it stays unsettled. From a position everything is
+// handed over, and the reader decides.
 package jetstream

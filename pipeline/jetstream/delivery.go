@@ -50,6 +50,8 @@ func (d *delivery) verdict() verdict {
 	}
 }
 
+func (d *delivery) isDying() bool { return d.grave == dying }
+
 // again returns the same message for the reader to have once more.
 func (d *delivery) again(ctx context.Context) *delivery {
 	d.end()

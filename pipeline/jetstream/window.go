@@ -194,10 +194,12 @@ func (w *window) watch() (ack, nack <-chan struct{}, busy bool) {
 	if len(w.list) == 0 {
 		return nil, nil, false
 	}
-	if at := min(w.offered-1, w.size/4); at >= 0 {
-		if d := w.list[at]; d.grave == alive && d.verdict() == open {
-			return d.msg.Acked(), d.msg.Nacked(), true
-		}
+	at := min(w.offered-1, w.size/4)
+	if at < 0 {
+		return nil, nil, true
+	}
+	if d := w.list[at]; d.grave == alive && !(w.ackAll && slices.ContainsFunc(w.list[:at], (*delivery).isDying)) {
+		return d.msg.Acked(), d.msg.Nacked(), true
 	}
 	return nil, nil, true
 }

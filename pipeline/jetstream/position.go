@@ -99,11 +99,11 @@ func (r *position) consumeError(_ jetstream.ConsumeContext, err error) {
 // watermill-nats' format is handed over too: what to do about its payload is the
 // reader's to say, who keeps the position.
 func (r *position) hand(ctx context.Context, m jetstream.Msg) {
-	p, err := locate(m.Reply())
+	p, text, err := locate(m.Reply())
 	if err != nil || p.sequence <= r.after {
 		return
 	}
-	msg, err := unwrap(m, p)
+	msg, err := unwrap(m, text)
 	if err != nil {
 		r.log.cfg.Logger.Warn("only the first value of a header is read", "subject", m.Subject(), "sequence", p.sequence, "error", err)
 	}

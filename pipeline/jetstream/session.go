@@ -69,14 +69,14 @@ func (r *durable) begin(ctx context.Context, next uint64) (*session, error) {
 
 // receive takes a message from the client.
 func (s *session) receive(ctx context.Context, m jetstream.Msg) {
-	p, err := locate(m.Reply())
+	p, text, err := locate(m.Reply())
 	if err != nil {
 		s.fail(err)
 		return
 	}
 	d := &delivery{place: p, raw: m}
 	var unreadable error
-	if d.msg, unreadable = unwrap(m, p); unreadable != nil {
+	if d.msg, unreadable = unwrap(m, text); unreadable != nil {
 		d.grave = dying
 	}
 	d.take(ctx)

@@ -3,7 +3,6 @@ package jetstream
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	wmnats "github.com/ThreeDotsLabs/watermill-nats/v2/pkg/nats"
@@ -13,61 +12,81 @@ import (
 	"github.com/orderwire/orderwire/pipeline"
 )
 
-// headerPin names the reader that a consumer is pinned to.
-const headerPin = "Nats-Pin-Id"
-
 // errUnreadable marks a message that watermill-nats' NATSMarshaler cannot have
 // written.
 var errUnreadable = errors.New("message of another kind in the log")
 
-// place is what a message's reply subject says of its delivery. The texts are
-// parts of that subject.
+// place is what a message's reply subject says of its delivery.
 type place struct {
 	sequence uint64 // in the stream
 	consumer uint64 // in the consumer's deliveries
 	count    int    // deliveries of this message, from 1
-
-	sequenceText, countText, storedText string
 }
+
+// placeText holds parts of that subject.
+type placeText struct{ sequence, count, stored string }
+
+// replyTokens is the most tokens that a reply subject is looked through for.
+const replyTokens = 12
 
 // locate reads the subject to which a message is acknowledged:
 // $JS.ACK.<stream>.<consumer>.<count>.<sequence>.<consumer sequence>.<time>.<pending>,
 // with domain and account before the stream, and more tokens behind, on some servers.
-func locate(reply string) (place, error) {
-	skip := 4
-	if strings.Count(reply, ".") > 8 {
-		skip = 6
+func locate(reply string) (place, placeText, error) {
+	var ends [replyTokens]int // of the tokens
+	n := 0
+	for i := 0; i < len(reply) && n < replyTokens-1; i++ {
+		if reply[i] == '.' {
+			ends[n] = i
+			n++
+		}
 	}
-	rest, found := reply, strings.HasPrefix(reply, "$JS.ACK.")
-	for range skip {
-		_, rest, _ = strings.Cut(rest, ".")
+	ends[n] = len(reply)
+	first := 4
+	if n >= 10 {
+		first = 6
 	}
-	var p place
-	var inConsumer string
-	p.countText, rest, _ = strings.Cut(rest, ".")
-	p.sequenceText, rest, _ = strings.Cut(rest, ".")
-	inConsumer, rest, _ = strings.Cut(rest, ".")
-	p.storedText, _, _ = strings.Cut(rest, ".")
-	count, errCount := strconv.Atoi(p.countText)
-	sequence, errSequence := strconv.ParseUint(p.sequenceText, 10, 64)
-	consumer, errConsumer := strconv.ParseUint(inConsumer, 10, 64)
-	if err := errors.Join(errCount, errSequence, errConsumer); err != nil || !found {
-		return place{}, fmt.Errorf("reply subject %q is not that of a delivery", reply)
+	var numbers [4]uint64 // count, sequence, consumer sequence, time
+	var texts [4]string
+	ok := n >= 8 && strings.HasPrefix(reply, "$JS.ACK.")
+	for i := range numbers {
+		if ok {
+			texts[i] = reply[ends[first+i-1]+1 : ends[first+i]]
+			numbers[i], ok = decimal(texts[i])
+		}
 	}
-	p.count, p.sequence, p.consumer = count, sequence, consumer
-	return p, nil
+	if !ok {
+		return place{}, placeText{}, fmt.Errorf("reply subject %q is not that of a delivery", reply)
+	}
+	return place{count: int(numbers[0]), sequence: numbers[1], consumer: numbers[2]},
+		placeText{count: texts[0], sequence: texts[1], stored: texts[3]}, nil
+}
+
+// decimal reads a number as the server writes it.
+func decimal(s string) (n uint64, ok bool) {
+	for i := 0; i < len(s); i++ {
+		if s[i] < '0' || s[i] > '9' {
+			return 0, false
+		}
+		n = n*10 + uint64(s[i]-'0')
+	}
+	return n, s != ""
 }
 
 // unwrap reads a message in the wire format of watermill-nats' NATSMarshaler and
 // adds where it stands. Headers by which the server stored or delivered it are
 // left out. A header with several values is not of that format: the message has
 // its first value then, and the error wraps errUnreadable.
-func unwrap(m jetstream.Msg, p place) (*message.Message, error) {
+func unwrap(m jetstream.Msg, t placeText) (*message.Message, error) {
 	headers := m.Headers()
 	var err error
-	msg := message.NewMessage(headers.Get(wmnats.WatermillUUIDHdr), m.Data())
+	msg := message.NewMessage("", m.Data())
 	for name, values := range headers {
-		if serverHeader(name) || len(values) == 0 {
+		if len(values) == 0 || serverHeader(name) {
+			continue
+		}
+		if name == wmnats.WatermillUUIDHdr {
+			msg.UUID = values[0]
 			continue
 		}
 		if len(values) > 1 && err == nil {
@@ -76,23 +95,15 @@ func unwrap(m jetstream.Msg, p place) (*message.Message, error) {
 		msg.Metadata[name] = values[0]
 	}
 	msg.Metadata[pipeline.MetaSubject] = m.Subject()
-	msg.Metadata[pipeline.MetaSequence] = p.sequenceText
-	msg.Metadata[pipeline.MetaStored] = p.storedText
-	msg.Metadata[pipeline.MetaDelivery] = p.countText
+	msg.Metadata[pipeline.MetaSequence] = t.sequence
+	msg.Metadata[pipeline.MetaStored] = t.stored
+	msg.Metadata[pipeline.MetaDelivery] = t.count
 	return msg, err
 }
 
-// serverHeader reports whether a header is none of the publisher's metadata.
+// serverHeader reports whether a header is the server's own: how the message was
+// to be stored, or was delivered.
 func serverHeader(name string) bool {
-	if name == "" || name[0] != 'N' && name[0] != '_' {
-		return false
-	}
-	switch name {
-	case wmnats.WatermillUUIDHdr, jetstream.MsgIDHeader, headerPin, headerBatchID, headerBatchSeq, headerBatchCommit,
-		jetstream.ExpectedLastMsgIDHeader, jetstream.ExpectedStreamHeader, jetstream.ExpectedLastSeqHeader,
-		jetstream.ExpectedLastSubjSeqHeader, jetstream.ExpectedLastSubjSeqSubjHeader:
-		return true
-	default:
-		return false
-	}
+	rest, ok := strings.CutPrefix(name, "Nats-")
+	return ok && (rest == "Msg-Id" || rest == "Pin-Id" || strings.HasPrefix(rest, "Expected-") || strings.HasPrefix(rest, "Batch-"))
 }

@@ -187,15 +187,16 @@ func (w *window) resume() {
 
 // watch returns the channels of a message whose settlement is worth looking at
 // the window for: one some way behind the oldest, so that many are settled at
-// once. busy is false when the window is empty.
+// once. There is none while fewer are under way. busy is false when the window is
+// empty.
 func (w *window) watch() (ack, nack <-chan struct{}, busy bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.list) == 0 {
 		return nil, nil, false
 	}
-	at := min(w.offered-1, w.size/4)
-	if at < 0 {
+	at := w.size / 4
+	if w.offered <= at {
 		return nil, nil, true
 	}
 	if d := w.list[at]; d.grave == alive && !(w.ackAll && slices.ContainsFunc(w.list[:at], (*delivery).isDying)) {

@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strconv"
@@ -52,17 +54,24 @@ func NewMessage(e *schema.Event, expected, content uint64) (*message.Message, er
 	if err != nil {
 		return nil, fmt.Errorf("encode event %s: %w", e.ID, err)
 	}
-	key := e.Key()
+	order := schema.SubjectRoot + "." + e.Subject + "."
 	msg := message.NewMessage(e.ID, payload)
 	msg.Metadata = message.Metadata{
-		MetaSubject:     key.Subject(e.Type),
-		MetaFilter:      key.Subjects(),
+		MetaSubject:     order + e.Type.Token(),
+		MetaFilter:      order + "*",
 		MetaExpected:    strconv.FormatUint(expected, 10),
 		MetaVersion:     strconv.FormatUint(e.Data.Version, 10),
-		MetaContent:     fmt.Sprintf("%016x", content),
+		MetaContent:     hex16(content),
 		MetaContentType: schema.ContentType,
 	}
 	return msg, nil
+}
+
+// hex16 writes a hash in 16 hexadecimal digits.
+func hex16(n uint64) string {
+	var b [8]byte
+	binary.BigEndian.PutUint64(b[:], n)
+	return hex.EncodeToString(b[:])
 }
 
 // ReadEntry unwraps a message of the log. When only the event is unreadable,

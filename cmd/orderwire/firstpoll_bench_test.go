@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"runtime/debug"
 	"syscall"
 	"testing"
 	"time"
@@ -19,6 +20,8 @@ const firstPollOrders = 100_000
 // share this process and its cores. cpu-µs/order is what all three of them take
 // together, which tells more than the time on a machine that does other things.
 func BenchmarkFirstPoll(b *testing.B) {
+	b.Cleanup(func() { debug.SetGCPercent(100) })
+	debug.SetGCPercent(300) // as in tuneMemory
 	w := newWorld(b, worldConfig{orders: firstPollOrders})
 	b.Run("first", func(b *testing.B) {
 		var cpu time.Duration

@@ -76,12 +76,12 @@ func (r *recorder) record(ctx context.Context, records []record) error {
 }
 
 // buryLarge takes a record out whose event the log never takes.
-func (r *recorder) buryLarge(ctx context.Context, records []record, changes []change, large *pipeline.TooLargeError) ([]record, error) {
-	at := slices.IndexFunc(changes, func(c change) bool { return c.event.ID == large.Message })
+func (r *recorder) buryLarge(ctx context.Context, records []record, changes []*change, large *pipeline.TooLargeError) ([]record, error) {
+	at := slices.IndexFunc(changes, func(c *change) bool { return c.event.ID == large.Message })
 	if at < 0 {
 		return nil, large
 	}
-	c := &changes[at]
+	c := changes[at]
 	if err := r.bury(ctx, c.raw, c.content, large); err != nil {
 		return nil, err
 	}
@@ -90,8 +90,8 @@ func (r *recorder) buryLarge(ctx context.Context, records []record, changes []ch
 
 // compare returns the changes that follow from the records, in their order.
 // Memory is not asked about the outdated ones.
-func (r *recorder) compare(ctx context.Context, records []record, outdated map[schema.OrderKey]bool) ([]change, error) {
-	found := make([]*change, len(records))
+func (r *recorder) compare(ctx context.Context, records []record, outdated map[schema.OrderKey]bool) ([]*change, error) {
+	found := make([]*change, len(records)) // nil for what has not changed
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(loadsAtOnce)
 	var key []byte
@@ -118,17 +118,7 @@ func (r *recorder) compare(ctx context.Context, records []record, outdated map[s
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	return collect(found), nil
-}
-
-func collect(found []*change) []change {
-	changes := make([]change, 0, len(found))
-	for _, c := range found {
-		if c != nil {
-			changes = append(changes, *c)
-		}
-	}
-	return changes
+	return slices.DeleteFunc(found, func(c *change) bool { return c == nil }), nil
 }
 
 // against compares a snapshot with the order's last event in the log.
@@ -179,10 +169,9 @@ func (r *recorder) bury(ctx context.Context, raw []byte, content uint64, reason 
 	return nil
 }
 
-func (r *recorder) publish(ctx context.Context, changes []change) error {
+func (r *recorder) publish(ctx context.Context, changes []*change) error {
 	msgs := make([]*message.Message, len(changes))
-	for i := range changes {
-		c := &changes[i]
+	for i, c := range changes {
 		msg, err := pipeline.NewMessage(&c.event, c.expected, c.content)
 		if err != nil {
 			return err
@@ -193,9 +182,9 @@ func (r *recorder) publish(ctx context.Context, changes []change) error {
 	return r.cfg.Publisher.Publish(pipeline.Topic, msgs...)
 }
 
-func (r *recorder) count(changes []change, records int) {
-	for i := range changes {
-		if changes[i].event.Type == schema.OrderCreated {
+func (r *recorder) count(changes []*change, records int) {
+	for _, c := range changes {
+		if c.event.Type == schema.OrderCreated {
 			r.stats.created.Add(1)
 		} else {
 			r.stats.changed.Add(1)

@@ -64,7 +64,7 @@ func locate(reply string) (place, placeText, error) {
 
 // decimal reads a number as the server writes it.
 func decimal(s string) (n uint64, ok bool) {
-	for i := 0; i < len(s); i++ {
+	for i := range len(s) {
 		if s[i] < '0' || s[i] > '9' {
 			return 0, false
 		}

@@ -199,7 +199,9 @@ func (w *window) watch() (ack, nack <-chan struct{}, busy bool) {
 	if w.offered <= at {
 		return nil, nil, true
 	}
-	if d := w.list[at]; d.grave == alive && !(w.ackAll && slices.ContainsFunc(w.list[:at], (*delivery).isDying)) {
+	d := w.list[at]
+	blocked := w.ackAll && slices.ContainsFunc(w.list[:at], (*delivery).isDying)
+	if d.grave == alive && !blocked {
 		return d.msg.Acked(), d.msg.Nacked(), true
 	}
 	return nil, nil, true

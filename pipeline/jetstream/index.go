@@ -2,8 +2,8 @@ package jetstream
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -112,26 +112,23 @@ func (l *Log) LoadIndex(ctx context.Context) error {
 
 // loadBucket returns the sequence of the newest event that the bucket has.
 func (l *Log) loadBucket(ctx context.Context) (newest uint64, err error) {
-	err = scanHeaders(ctx, l.js, stateStream, 1, func(m jetstream.Msg) error {
+	var found [scanLanes]uint64
+	err = l.scan(ctx, stateStream, 1, func(lane int, _ uint64, m jetstream.Msg) error {
 		seq, err := sourceSequence(m.Headers().Get(headerStreamSource))
 		if err != nil {
 			return err
 		}
-		newest = max(newest, seq)
+		found[lane] = max(found[lane], seq)
 		l.index.learn(strings.TrimPrefix(m.Subject(), statePrefix), seq, m.Headers())
 		return nil
 	})
-	return newest, err
+	return slices.Max(found[:]), err
 }
 
 func (l *Log) loadTail(ctx context.Context, from uint64) error {
-	return scanHeaders(ctx, l.js, StreamName, from, func(m jetstream.Msg) error {
-		meta, err := m.Metadata()
-		if err != nil {
-			return err
-		}
+	return l.scan(ctx, StreamName, from, func(_ int, seq uint64, m jetstream.Msg) error {
 		if key, ok := keyOfSubject(m.Subject()); ok {
-			l.index.learn(key, meta.Sequence.Stream, m.Headers())
+			l.index.learn(key, seq, m.Headers())
 		}
 		return nil
 	})
@@ -166,64 +163,4 @@ func sourceSequence(header string) (uint64, error) {
 		return 0, fmt.Errorf("header %s has no sequence", headerStreamSource)
 	}
 	return strconv.ParseUint(seq, 10, 64)
-}
-
-// scanHeaders calls take with the headers of all messages from a sequence to
-// the present end of a stream.
-func scanHeaders(ctx context.Context, js jetstream.JetStream, stream string, from uint64, take func(jetstream.Msg) error) error {
-	s, err := js.Stream(ctx, stream)
-	if err != nil {
-		return err
-	}
-	last := s.CachedInfo().State.LastSeq
-	if s.CachedInfo().State.Msgs == 0 || from > last {
-		return nil
-	}
-	cons, err := js.OrderedConsumer(ctx, stream, jetstream.OrderedConsumerConfig{
-		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: from, HeadersOnly: true,
-	})
-	if err != nil {
-		return err
-	}
-	if cons.CachedInfo().NumPending == 0 { // trimmed meanwhile
-		discard(ctx, s, cons)
-		return nil
-	}
-	done := make(chan error, 1)
-	ended := false // belongs to the callback: what comes behind the end is not for us
-	cc, err := cons.Consume(func(m jetstream.Msg) {
-		if ended {
-			return
-		}
-		meta, err := m.Metadata()
-		if err == nil {
-			err = take(m)
-		}
-		if ended = err != nil || meta.NumPending == 0 || meta.Sequence.Stream >= last; ended {
-			done <- err
-		}
-	}, jetstream.PullMaxMessages(4096))
-	if err != nil {
-		return err
-	}
-	defer func() {
-		cc.Stop()
-		discard(ctx, s, cons)
-	}()
-	select {
-	case err := <-done:
-		return err
-	case <-cc.Closed():
-		return errors.New("the scan was cut off by the server")
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// discard takes a consumer off the server, which would keep it for minutes. It
-// is of no importance whether that works.
-func discard(ctx context.Context, s jetstream.Stream, cons jetstream.Consumer) {
-	if info := cons.CachedInfo(); info != nil {
-		_ = s.DeleteConsumer(context.WithoutCancel(ctx), info.Name)
-	}
 }

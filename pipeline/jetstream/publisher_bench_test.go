@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
+	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -72,8 +73,9 @@ func fill(tb testing.TB, l *jetstream.Log, orders int) {
 
 // BenchmarkPublisher publishes changes of known orders, 1.1 KB each, into the
 // log of a server that syncs every write, with the state bucket fed meanwhile.
-// Beside it stand its limit, atomic batches of the bare client into a stream
-// without conditions, ids and bucket, and the stock publisher of watermill-nats,
+// Beside it stand two limits, atomic batches of the bare client: with the same
+// messages into the same stream, and with nothing but the payload into a stream
+// without conditions, ids and bucket; and the stock publisher of watermill-nats,
 // which stores one message at a time.
 func BenchmarkPublisher(b *testing.B) {
 	url := pipelinetest.Server(b, b.TempDir()).URL()
@@ -98,19 +100,32 @@ func BenchmarkPublisher(b *testing.B) {
 		}
 		perSecond(b)
 	})
+	b.Run("limit=the same by the bare client", func(b *testing.B) {
+		for next := 0; next < b.N; {
+			b.StopTimer()
+			n := min(side*jetstream.MaxBatch, b.N-next, knownOrders())
+			if err := l.LoadIndex(b.Context()); err != nil { // it did not store the last ones itself
+				b.Fatal(err)
+			}
+			var all []*nats.Msg
+			for _, m := range changes(b, l, &rounds, n) {
+				all = append(all, bare(m))
+			}
+			b.StartTimer()
+			sideBySide(b, js.Conn(), all)
+			next += n
+		}
+		perSecond(b)
+	})
 	payload := benchMessage(b, 1, 2, 1).Payload
 	b.Run("limit=raw atomic batches", func(b *testing.B) {
 		for next := 0; next < b.N; next += side * jetstream.MaxBatch {
-			var group sync.WaitGroup
-			for i := range side {
-				n := min(jetstream.MaxBatch, b.N-next-i*jetstream.MaxBatch)
-				group.Go(func() {
-					if err := rawBatch(b.Context(), js.Conn(), payload, n); err != nil {
-						b.Error(err)
-					}
-				})
+			all := make([]*nats.Msg, min(side*jetstream.MaxBatch, b.N-next))
+			for i := range all {
+				all[i] = nats.NewMsg("plain.a.b.c.d")
+				all[i].Data = payload
 			}
-			group.Wait()
+			sideBySide(b, js.Conn(), all)
 		}
 		perSecond(b)
 	})
@@ -150,18 +165,45 @@ func changes(tb testing.TB, l *jetstream.Log, from *int, n int) []*message.Messa
 	return msgs
 }
 
-// rawBatch stores a batch with nothing but the client.
-func rawBatch(ctx context.Context, nc *nats.Conn, payload []byte, n int) error {
-	if n <= 0 {
-		return nil
+// bare gives a message the headers that our Publisher gives it.
+func bare(m *message.Message) *nats.Msg {
+	n := nats.NewMsg(m.Metadata[pipeline.MetaSubject])
+	n.Data = m.Payload
+	for name, value := range map[string]string{
+		"_watermill_message_uuid": m.UUID, "Nats-Msg-Id": m.UUID,
+		"Nats-Expected-Last-Subject-Sequence":         m.Metadata[pipeline.MetaExpected],
+		"Nats-Expected-Last-Subject-Sequence-Subject": m.Metadata[pipeline.MetaFilter],
+		pipeline.MetaVersion:                          m.Metadata[pipeline.MetaVersion],
+		pipeline.MetaContent:                          m.Metadata[pipeline.MetaContent],
+		pipeline.MetaContentType:                      m.Metadata[pipeline.MetaContentType],
+	} {
+		n.Header[name] = []string{value}
 	}
+	return n
+}
+
+// sideBySide stores messages in as many batches at a time as the Publisher does.
+func sideBySide(b *testing.B, nc *nats.Conn, all []*nats.Msg) {
+	b.Helper()
+	var group sync.WaitGroup
+	for batch := range slices.Chunk(all, jetstream.MaxBatch) {
+		group.Go(func() {
+			if err := rawBatch(b.Context(), nc, batch); err != nil {
+				b.Error(err)
+			}
+		})
+	}
+	group.Wait()
+}
+
+// rawBatch stores a batch with nothing but the client.
+func rawBatch(ctx context.Context, nc *nats.Conn, batch []*nats.Msg) error {
 	id := nuid.Next()
 	for i := 1; ; i++ {
-		m := nats.NewMsg("plain.a.b.c.d")
-		m.Data = payload
+		m := batch[i-1]
 		m.Header.Set("Nats-Batch-Id", id)
 		m.Header.Set("Nats-Batch-Sequence", strconv.Itoa(i))
-		if i < n {
+		if i < len(batch) {
 			if err := nc.PublishMsg(m); err != nil {
 				return err
 			}
@@ -182,9 +224,10 @@ func BenchmarkIndex(b *testing.B) {
 	url := pipelinetest.Server(b, b.TempDir()).URL()
 	fill(b, pipelinetest.Log(b, url), knownOrders())
 	sourced(b, url, knownOrders())
+	b.Cleanup(func() { debug.SetGCPercent(100) })
+	debug.SetGCPercent(300) // as the program does
 	for b.Loop() {
 		l := pipelinetest.Log(b, url)
-		before := heap()
 		b.StartTimer()
 		if err := l.LoadIndex(b.Context()); err != nil {
 			b.Fatal(err)
@@ -193,18 +236,10 @@ func BenchmarkIndex(b *testing.B) {
 		if l.Orders() != knownOrders() {
 			b.Fatalf("%d orders", l.Orders())
 		}
-		b.ReportMetric(float64(heap()-before)/float64(l.Orders()), "B/order")
+		b.ReportMetric(float64(jetstream.IndexBytes(l))/float64(l.Orders()), "B/order")
 		b.StartTimer()
 	}
 	b.ReportMetric(float64(knownOrders())*float64(b.N)/b.Elapsed().Seconds(), "orders/s")
-}
-
-func heap() uint64 {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
 }
 
 // sourced waits until the state bucket holds all orders.

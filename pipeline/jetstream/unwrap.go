@@ -20,6 +20,7 @@ var errUnreadable = errors.New("message of another kind in the log")
 type place struct {
 	sequence uint64 // in the stream
 	consumer uint64 // in the consumer's deliveries
+	pending  uint64 // messages that the consumer has behind this one
 	count    int    // deliveries of this message, from 1
 }
 
@@ -46,8 +47,8 @@ func locate(reply string) (place, placeText, error) {
 	if n >= 10 {
 		first = 6
 	}
-	var numbers [4]uint64 // count, sequence, consumer sequence, time
-	var texts [4]string
+	var numbers [5]uint64 // count, sequence, consumer sequence, time, pending
+	var texts [5]string
 	ok := n >= 8 && strings.HasPrefix(reply, "$JS.ACK.")
 	for i := range numbers {
 		if ok {
@@ -58,7 +59,7 @@ func locate(reply string) (place, placeText, error) {
 	if !ok {
 		return place{}, placeText{}, fmt.Errorf("reply subject %q is not that of a delivery", reply)
 	}
-	return place{count: int(numbers[0]), sequence: numbers[1], consumer: numbers[2]},
+	return place{count: int(numbers[0]), sequence: numbers[1], consumer: numbers[2], pending: numbers[4]},
 		placeText{count: texts[0], sequence: texts[1], stored: texts[3]}, nil
 }
 

@@ -4,7 +4,7 @@ import "testing"
 
 func TestLocate(t *testing.T) {
 	t.Parallel()
-	want := place{count: 2, sequence: 1017, consumer: 45}
+	want := place{pending: 12, count: 2, sequence: 1017, consumer: 45}
 	wantText := placeText{count: "2", sequence: "1017", stored: "1763716391123456789"}
 	for _, reply := range []string{
 		"$JS.ACK.ORDERS.service.2.1017.45.1763716391123456789.12",

@@ -20,7 +20,9 @@ const saveEvery = 200 * time.Millisecond
 // attemptGrace is how long an attempt under way may go on at shutdown.
 const attemptGrace = 5 * time.Second
 
-// Run delivers until ctx ends or the log is drained.
+// Run delivers until ctx ends or the log is drained. Attempts under way may go
+// on for a moment then, and the cursor is saved, unless ctx ended with a cause of
+// its own (see [context.WithCancelCause]): then another process has the work.
 func (c *Courier) Run(ctx context.Context) error {
 	pause := backoff.NewExponentialBackOff()
 	pause.MaxInterval = 30 * time.Second
@@ -217,7 +219,13 @@ func (r *route) try(ctx context.Context, e schema.Entry, tries int) (attemptResu
 	defer r.slots.Release(1)
 	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	unhook := context.AfterFunc(ctx, func() { time.AfterFunc(attemptGrace, cancel) })
+	unhook := context.AfterFunc(ctx, func() {
+		if deposed(ctx) {
+			cancel()
+			return
+		}
+		time.AfterFunc(attemptGrace, cancel)
+	})
 	defer unhook()
 	result := r.attempt(own, e, tries)
 	if own.Err() != nil {
@@ -305,6 +313,9 @@ func (r *route) end(parent context.Context) {
 		if o.err == nil {
 			r.settle(o)
 		}
+	}
+	if deposed(parent) {
+		return
 	}
 	grace, done := context.WithTimeout(context.WithoutCancel(parent), stopGrace-attemptGrace)
 	defer done()

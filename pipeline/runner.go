@@ -88,8 +88,17 @@ func (r *Runner) Drain(ctx context.Context, upTo uint64) error {
 	return nil
 }
 
+// deposed reports whether ctx has ended for a reason of its own, as that of a
+// lost lease does: another process may be at work already, and whatever this one
+// still does would be in its way.
+func deposed(ctx context.Context) bool {
+	cause := context.Cause(ctx)
+	return cause != nil && !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded)
+}
+
 // Run feeds the sink until ctx ends or the log is drained; what the sink holds
-// is flushed then. A failing sink is retried for ever with growing pauses, from
+// is flushed then, unless ctx ended with a cause of its own (see
+// [context.WithCancelCause]): then another process has the work. A failing sink is retried for ever with growing pauses, from
 // its own position: the log holds the events meanwhile.
 func (r *Runner) Run(ctx context.Context) error {
 	pause := backoff.NewExponentialBackOff()
@@ -209,10 +218,13 @@ func (s *session) loop(ctx context.Context) error {
 	}
 }
 
-// closed flushes at shutdown; a channel that closes otherwise is an error.
+// closed flushes at shutdown, unless another process has the work; a channel that closes otherwise is an error.
 func (s *session) closed(ctx context.Context) error {
 	if ctx.Err() == nil {
 		return errors.New("the log closed the subscription")
+	}
+	if deposed(ctx) {
+		return nil
 	}
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
 	defer cancel()

@@ -57,8 +57,12 @@ func (l *Log) insist(ctx context.Context, batch []outgoing) (first uint64, err e
 		if !unavailable(err) {
 			return first, err
 		}
+		wait := pause.NextBackOff()
+		if until, ok := ctx.Deadline(); ok && time.Until(until) < 2*wait {
+			return 0, err // an attempt without the time for an answer would leave the outcome unknown
+		}
 		select {
-		case <-time.After(pause.NextBackOff()):
+		case <-time.After(wait):
 		case <-ctx.Done():
 			return 0, err
 		}

@@ -129,14 +129,18 @@ func Inspect(ctx context.Context, cfg Config) (*Inspection, error) {
 	return &Inspection{Server: nc.ConnectedUrlRedacted(), Streams: plans}, nil
 }
 
-// startLimit bounds how long [Open] waits for a cluster that has no leader yet.
-const startLimit = 30 * time.Second
+const (
+	// startLimit bounds how long [Open] waits for a cluster that has no leader yet.
+	startLimit = time.Minute
+	// startAttempt bounds one look at the streams, and making them.
+	startAttempt = 15 * time.Second
+)
 
 func (l *Log) open(ctx context.Context) (err error) {
 	if l.js, err = startJetStream(l.nc, l.cfg); err != nil {
 		return err
 	}
-	return untilAvailable(ctx, startLimit, l.openStreams)
+	return untilAvailable(ctx, startLimit, startAttempt, l.openStreams)
 }
 
 func (l *Log) openStreams(ctx context.Context) (err error) {

@@ -18,13 +18,14 @@ func newPause() backoff.BackOff {
 
 // untilAvailable repeats what changes nothing when it is repeated, until it
 // succeeds, fails for a reason that stays, or the limit is reached: a cluster
-// without a leader does not answer, or says so.
-func untilAvailable(ctx context.Context, limit time.Duration, ask func(ctx context.Context) error) error {
+// without a leader does not answer, or says so. A single attempt gets the time
+// once, because a request that is lost is never answered.
+func untilAvailable(ctx context.Context, limit, once time.Duration, ask func(ctx context.Context) error) error {
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	pause := newPause()
 	for {
-		err := ask(limited)
+		err := attempt(limited, once, ask)
 		if err == nil || !unavailable(err) && !errors.Is(err, context.DeadlineExceeded) {
 			return err
 		}
@@ -34,4 +35,10 @@ func untilAvailable(ctx context.Context, limit time.Duration, ask func(ctx conte
 			return err
 		}
 	}
+}
+
+func attempt(ctx context.Context, once time.Duration, ask func(ctx context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, once)
+	defer cancel()
+	return ask(ctx)
 }

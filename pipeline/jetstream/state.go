@@ -116,7 +116,7 @@ const attemptLimit = 2 * time.Second
 // last asks the stream's leader for the last message of a subject filter, nil
 // when there is none.
 func (l *Log) last(ctx context.Context, filter string) (found *stored, err error) {
-	err = untilAvailable(ctx, l.cfg.Timeout, func(ctx context.Context) error {
+	err = untilAvailable(ctx, l.cfg.Timeout, attemptLimit, func(ctx context.Context) error {
 		found, err = l.askLeader(ctx, filter)
 		return err
 	})
@@ -124,8 +124,6 @@ func (l *Log) last(ctx context.Context, filter string) (found *stored, err error
 }
 
 func (l *Log) askLeader(ctx context.Context, filter string) (*stored, error) {
-	ctx, cancel := context.WithTimeout(ctx, attemptLimit)
-	defer cancel()
 	request, err := json.Marshal(map[string]string{"last_by_subj": filter})
 	if err != nil {
 		return nil, err

@@ -176,6 +176,10 @@ var errCut = errors.New("cut off by the test")
 type gate struct {
 	reached chan string
 	verdict chan verdict
+
+	mu   sync.Mutex
+	busy int           // calls that were let through and are not done
+	idle chan struct{} // closed when there is none
 }
 
 type verdict int
@@ -186,14 +190,46 @@ const (
 	unheard         // the batch is stored, its acknowledgement is lost
 )
 
-func newGate() *gate { return &gate{reached: make(chan string), verdict: make(chan verdict)} }
+func newGate() *gate {
+	g := &gate{reached: make(chan string), verdict: make(chan verdict), idle: make(chan struct{})}
+	close(g.idle)
+	return g
+}
 
+// answer lets the call that was reached go on; it is under way until done.
+func (g *gate) answer(v verdict) {
+	g.mu.Lock()
+	if g.busy++; g.busy == 1 {
+		g.idle = make(chan struct{})
+	}
+	g.mu.Unlock()
+	g.verdict <- v
+}
+
+func (g *gate) done() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.busy--; g.busy == 0 {
+		close(g.idle)
+	}
+}
+
+// quiet returns what is closed when no call is under way.
+func (g *gate) quiet() <-chan struct{} {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.idle
+}
+
+// wait holds a call, which says done when it is.
 func (g *gate) wait(place string) verdict {
 	g.reached <- place
 	return <-g.verdict
 }
 
+// pass holds a call that has nothing more to do with the log.
 func (g *gate) pass(place string) error {
+	defer g.done()
 	if g.wait(place) == goOn {
 		return nil
 	}

@@ -78,7 +78,7 @@ func (p *process) begin(t rapid.TB, r *reader) error {
 // say tells the held process how to go on, and waits for the next place. It
 // reports whether the poll has ended, and how.
 func (p *process) say(t rapid.TB, v verdict) (bool, error) {
-	p.gate.verdict <- v
+	p.gate.answer(v)
 	return p.next(t)
 }
 
@@ -87,6 +87,7 @@ func (p *process) next(t rapid.TB) (bool, error) {
 	defer limit.Stop()
 	select {
 	case p.place = <-p.gate.reached:
+		<-p.gate.quiet() // what else was let through is done: nothing happens while it is held
 		return false, nil
 	case err := <-p.ended:
 		p.cancel()
@@ -151,15 +152,17 @@ type gatedLog struct {
 }
 
 func (l gatedLog) SaveCoverage(ctx context.Context, name string, v any) error {
-	if err := l.gate.pass(beforeCoverage); err != nil {
-		return err
+	defer l.gate.done()
+	if l.gate.wait(beforeCoverage) != goOn {
+		return errCut
 	}
 	return l.Log.SaveCoverage(ctx, name, v)
 }
 
 func (l gatedLog) SaveCursor(ctx context.Context, name string, v any) error {
-	if err := l.gate.pass(beforeCursor); err != nil {
-		return err
+	defer l.gate.done()
+	if l.gate.wait(beforeCursor) != goOn {
+		return errCut
 	}
 	return l.Log.SaveCursor(ctx, name, v)
 }
@@ -175,6 +178,7 @@ func (p *gatedPublisher) Publish(topic string, msgs ...*message.Message) error {
 	if len(msgs) == 0 {
 		return p.Publisher.Publish(topic)
 	}
+	defer p.gate.done()
 	switch p.gate.wait(beforePublish) {
 	case cut:
 		return p.inVain(topic, msgs)

@@ -89,7 +89,8 @@ func (p *Poller) Run(ctx context.Context) error {
 }
 
 // Poll reads everything that is due once. When it returns nil, the log has
-// every event that follows, and the cursor stands behind the last window.
+// every event that follows, and the cursor stands behind the last window. (Of an
+// order that another poller changes at the same moment, the next poll tells.)
 func (p *Poller) Poll(ctx context.Context) error {
 	err := advise(p.poll(ctx))
 	if err != nil {

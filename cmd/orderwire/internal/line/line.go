@@ -25,7 +25,6 @@ type Line struct {
 	log      *slog.Logger
 	embedded *jetstream.Embedded
 	orders   *jetstream.Log
-	index    indexed
 	leases   *jetstream.Leases // nil with an embedded log, which one process has alone
 	parts    []*part
 

@@ -3,7 +3,6 @@ package line
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/config"
@@ -21,7 +20,7 @@ func (l *Line) add(kind, name string, open func(ctx context.Context) (*session, 
 // planAccounts makes the pollers and loads the index, so that both are ready
 // when an account's lease comes.
 func (l *Line) planAccounts(ctx context.Context, c *config.Config) error {
-	if err := l.index.refresh(ctx, l.orders.LoadIndex); err != nil {
+	if err := l.orders.LoadIndex(ctx); err != nil {
 		return err
 	}
 	for i := range c.Accounts {
@@ -38,35 +37,10 @@ func (l *Line) planAccounts(ctx context.Context, c *config.Config) error {
 			Account: account, Network: client, Log: l.orders, Publisher: l.orders.Publisher(), Logger: l.log,
 		})
 		l.pollers[a.Name] = p
-		l.add("account", a.Name, func(ctx context.Context) (*session, error) {
-			return &session{run: p.Run, poll: p.Poll}, l.index.refresh(ctx, l.orders.LoadIndex)
+		l.add("account", a.Name, func(context.Context) (*session, error) {
+			return &session{run: p.Run, poll: p.Poll}, nil
 		})
 	}
-	return nil
-}
-
-// indexAge is how old the index may be when this process begins to poll an
-// account. It is right at any age: publishing refuses what is outdated, order
-// by order.
-const indexAge = 10 * time.Second
-
-// indexed remembers when the index was read.
-type indexed struct {
-	mu sync.Mutex
-	at time.Time
-}
-
-// refresh reads the index again when other processes may have published since.
-func (x *indexed) refresh(ctx context.Context, load func(context.Context) error) error {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if !x.at.IsZero() && time.Since(x.at) < indexAge {
-		return nil
-	}
-	if err := load(ctx); err != nil {
-		return err
-	}
-	x.at = time.Now()
 	return nil
 }
 

@@ -259,15 +259,36 @@ func (l *Lease) Release(ctx context.Context) error {
 	l.cancel(errReleased)
 	l.kept.Wait()
 	l.expiry.Stop()
-	err := l.leases.kv.Delete(ctx, l.name, jetstream.LastRevision(l.revision))
+	err := l.giveBack(ctx)
 	l.leases.mu.Lock()
 	delete(l.leases.mine, l.name)
 	close(l.leases.more) // for a contender in this process
 	l.leases.more = make(chan struct{})
 	l.leases.mu.Unlock()
-	var api *jetstream.APIError
-	if err != nil && !errors.As(err, &api) {
+	if err != nil {
 		return fmt.Errorf("release lease %s: %w", l.name, err)
 	}
 	return nil
+}
+
+// giveBack takes the key away if it is still this process's: under the revision
+// known, or under that of a renewal whose answer the end of the work cut off.
+func (l *Lease) giveBack(ctx context.Context) error {
+	err := l.leases.kv.Delete(ctx, l.name, jetstream.LastRevision(l.revision))
+	var api *jetstream.APIError
+	if !errors.As(err, &api) {
+		return err
+	}
+	e, err := l.leases.kv.Get(ctx, l.name)
+	if errors.Is(err, jetstream.ErrKeyNotFound) || err == nil && string(e.Value()) != string(l.value) {
+		return nil // lost before
+	}
+	if err != nil {
+		return err
+	}
+	err = l.leases.kv.Delete(ctx, l.name, jetstream.LastRevision(e.Revision()))
+	if errors.As(err, &api) {
+		return nil // lost just now
+	}
+	return err
 }

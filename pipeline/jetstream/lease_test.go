@@ -159,7 +159,7 @@ func TestLeaseCutOff(t *testing.T) {
 func TestLeaseRelease(t *testing.T) {
 	t.Parallel()
 	url := "nats://" + natsServer(t, server.Options{})
-	const long = time.Minute // so that only the release can be the reason
+	const long = 14 * time.Second // so that only the release can be the reason
 	first, second := leasesFor(t, url, "first", long), leasesFor(t, url, "second", long)
 	held, lease := acquire(t, first, "sink.archive")
 	_, _, err := second.TryAcquire(t.Context(), "sink.archive")

@@ -228,5 +228,5 @@ func (o *outgoing) orderKey() (schema.OrderKey, error) {
 	return key, nil
 }
 
-// context returns the context that bounds a batch.
+// contextOf returns the context that bounds a batch: that of its first message.
 func contextOf(batch []outgoing) context.Context { return batch[0].msg.Context() }

@@ -49,10 +49,12 @@ type taking struct {
 // them is recorded.
 func (r *recorder) takePages(parent context.Context, p *pass, pages <-chan openapi.OrdersPage) error {
 	ctx, fail := context.WithCancelCause(parent)
-	defer fail(nil)
 	t := &taking{recorder: r, pass: p, slots: make(chan struct{}, chunksAtOnce), fail: fail}
 	t.prefix = append(schema.AppendToken(nil, r.cfg.Account.Name), '.')
-	defer t.active.Wait()
+	defer func() {
+		fail(nil) // after an error, the chunks under way need not come to their end
+		t.active.Wait()
+	}()
 	var before uint64
 	for answer := range pages {
 		if p.repeated = p.pages > 0 && len(answer.Records) > 0 && answer.Digest == before; p.repeated {
@@ -112,8 +114,9 @@ func (t *taking) take(ctx context.Context, answer *openapi.OrdersPage) error {
 			err = t.bury(ctx, raw, hash(raw), err)
 		} else {
 			var same bool
-			same, err = t.glance(ctx, raw, g, answer.AnsweredAt)
-			unchanged += oneIf(same)
+			if same, err = t.glance(ctx, raw, g, answer.AnsweredAt); same {
+				unchanged++
+			}
 		}
 		if err != nil {
 			return err
@@ -175,13 +178,6 @@ func (t *taking) hydrateAll(ctx context.Context) error {
 		t.add(ctx, *rec)
 	}
 	return nil
-}
-
-func oneIf(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 func (r *recorder) hydrate(ctx context.Context, rec *record) error {

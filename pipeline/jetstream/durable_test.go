@@ -31,21 +31,6 @@ func sequence(tb testing.TB, m *message.Message) uint64 {
 	return entry(tb, m).Sequence
 }
 
-// rawJetStream is a client of the server that knows nothing of Orderwire.
-func rawJetStream(tb testing.TB, url string) (natsjs.JetStream, *natsgo.Conn) {
-	tb.Helper()
-	nc, err := natsgo.Connect(url)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(nc.Close)
-	js, err := natsjs.New(nc)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return js, nc
-}
-
 // An acknowledgement settles all before it; a nacked message comes again with
 // everything behind it, in order.
 func TestAckAll(t *testing.T) {
@@ -99,7 +84,8 @@ func TestDeadLettersOfASubscriber(t *testing.T) {
 			t.Parallel()
 			server := pipelinetest.Server(t, t.TempDir())
 			l := pipelinetest.Log(t, server.URL())
-			js, nc := rawJetStream(t, server.URL())
+			js := admin(t, server.URL())
+			nc := js.Conn()
 			mustPublish(t, l, created(t, 0, 1)...)
 			publishUnreadable(t, nc)
 			mustPublish(t, l, created(t, 1, 4)...)
@@ -177,7 +163,8 @@ func TestDeadLettersCannotBeWritten(t *testing.T) {
 			t.Parallel()
 			server := pipelinetest.Server(t, t.TempDir())
 			l := pipelinetest.Log(t, server.URL())
-			js, nc := rawJetStream(t, server.URL())
+			js := admin(t, server.URL())
+			nc := js.Conn()
 			if err := js.DeleteStream(t.Context(), jetstream.DeadStreamName); err != nil {
 				t.Fatal(err)
 			}
@@ -218,7 +205,7 @@ func TestConsumerDeletedInMidStream(t *testing.T) {
 			t.Parallel()
 			server := pipelinetest.Server(t, t.TempDir())
 			l := pipelinetest.Log(t, server.URL())
-			js, _ := rawJetStream(t, server.URL())
+			js := admin(t, server.URL())
 			const n = 3000
 			for from := 0; from < n; from += 1000 {
 				mustPublish(t, l, created(t, from, from+1000)...)
@@ -350,7 +337,7 @@ func TestTopicsOfADurable(t *testing.T) {
 			receive(t, in).Ack()
 		}
 	}
-	js, _ := rawJetStream(t, server.URL())
+	js := admin(t, server.URL())
 	stream, err := js.Stream(t.Context(), jetstream.StreamName)
 	if err != nil {
 		t.Fatal(err)

@@ -3,9 +3,6 @@ package jetstream_test
 import (
 	"testing"
 
-	"github.com/nats-io/nats.go"
-	natsjs "github.com/nats-io/nats.go/jetstream"
-
 	"github.com/orderwire/orderwire/pipeline/jetstream"
 	"github.com/orderwire/orderwire/pipeline/pipelinetest"
 )
@@ -22,15 +19,7 @@ func TestLoadIndexLeavesNoConsumer(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	nc, err := nats.Connect(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(nc.Close)
-	js, err := natsjs.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	js := admin(t, url)
 	for _, name := range []string{jetstream.StreamName, "KV_" + jetstream.StateBucket} {
 		s, err := js.Stream(t.Context(), name)
 		if err != nil {

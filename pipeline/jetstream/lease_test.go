@@ -195,7 +195,7 @@ func TestLeaseTaken(t *testing.T) {
 	t.Parallel()
 	url := "nats://" + natsServer(t, server.Options{})
 	ls := leases(t, url, "first")
-	kv, err := newJetStream(t, url).KeyValue(t.Context(), jetstream.LeaseBucket)
+	kv, err := admin(t, url).KeyValue(t.Context(), jetstream.LeaseBucket)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,7 @@ func mustReopen(tb testing.TB, url string, c jetstream.StreamConfig) string {
 
 func configOf(tb testing.TB, url, stream string) natsjs.StreamConfig {
 	tb.Helper()
-	s, err := newJetStream(tb, url).Stream(tb.Context(), stream)
+	s, err := admin(tb, url).Stream(tb.Context(), stream)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func update(tb testing.TB, url, stream string, change func(*natsjs.StreamConfig)
 	tb.Helper()
 	c := configOf(tb, url, stream)
 	change(&c)
-	if _, err := newJetStream(tb, url).UpdateStream(tb.Context(), c); err != nil {
+	if _, err := admin(tb, url).UpdateStream(tb.Context(), c); err != nil {
 		tb.Fatal(err)
 	}
 }
@@ -166,7 +166,7 @@ func TestMigrateRefusesLoss(t *testing.T) {
 // awaitAge waits until the newest message of the log has an age.
 func awaitAge(tb testing.TB, url string, age time.Duration) {
 	tb.Helper()
-	s, err := newJetStream(tb, url).Stream(tb.Context(), "ORDERS")
+	s, err := admin(tb, url).Stream(tb.Context(), "ORDERS")
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -176,7 +176,7 @@ func awaitAge(tb testing.TB, url string, age time.Duration) {
 
 func messages(tb testing.TB, url, stream string) uint64 {
 	tb.Helper()
-	s, err := newJetStream(tb, url).Stream(tb.Context(), stream)
+	s, err := admin(tb, url).Stream(tb.Context(), stream)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -241,7 +241,7 @@ func TestMigrateRefusesForeignStreams(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			url := pipelinetest.Server(t, t.TempDir()).URL()
-			js := newJetStream(t, url)
+			js := admin(t, url)
 			if _, err := js.CreateStream(t.Context(), tt.foreign); err != nil {
 				t.Fatal(err)
 			}
@@ -285,7 +285,7 @@ func TestInspect(t *testing.T) {
 	if got := inspect(jetstream.StreamConfig{}); len(got) != 6 || got[0] != "stream ORDERS: new" {
 		t.Error(got)
 	}
-	if _, err := newJetStream(t, url).Stream(t.Context(), "ORDERS"); !errors.Is(err, natsjs.ErrStreamNotFound) {
+	if _, err := admin(t, url).Stream(t.Context(), "ORDERS"); !errors.Is(err, natsjs.ErrStreamNotFound) {
 		t.Errorf("Inspect made the stream: %v", err)
 	}
 	mustReopen(t, url, jetstream.StreamConfig{})

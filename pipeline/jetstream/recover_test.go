@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
-	"github.com/nats-io/nats.go"
 	natsjs "github.com/nats-io/nats.go/jetstream"
 
 	"github.com/orderwire/orderwire/pipeline"
@@ -160,7 +159,7 @@ func loseTail(tb testing.TB, dir string) {
 // returns the number of orders.
 func bucketIsComplete(tb testing.TB, url string) int {
 	tb.Helper()
-	js := newJetStream(tb, url)
+	js := admin(tb, url)
 	var missing, orders int
 	eventually(tb, func() string {
 		return fmt.Sprintf("%d of %d orders are not in the bucket as in the log", missing, orders)
@@ -193,20 +192,6 @@ func bucketIsComplete(tb testing.TB, url string) int {
 	return orders
 }
 
-func newJetStream(tb testing.TB, url string) natsjs.JetStream {
-	tb.Helper()
-	nc, err := nats.Connect(url)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(nc.Close)
-	js, err := natsjs.New(nc)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return js
-}
-
 // headersOf reads the headers of all messages of a stream. They are not the
 // whole when the server is slow, or replaces messages meanwhile.
 func headersOf(tb testing.TB, js natsjs.JetStream, stream string) (all []natsjs.Msg, whole bool) {
@@ -237,7 +222,7 @@ func headersOf(tb testing.TB, js natsjs.JetStream, stream string) (all []natsjs.
 
 func stateConfig(tb testing.TB, url string) natsjs.StreamConfig {
 	tb.Helper()
-	s, err := newJetStream(tb, url).Stream(tb.Context(), "KV_orders")
+	s, err := admin(tb, url).Stream(tb.Context(), "KV_orders")
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -30,8 +30,10 @@ var (
 
 // StaleError is the log's refusal of a batch that was made from an outdated
 // picture: another writer has added events of at least one of its orders.
-// Nothing of the batch was stored. The writer loads the orders again and
-// compares again.
+// Nothing of the batch was stored, as far as the stream's leader knew when it was
+// asked (in a cluster that changes its leader at that moment, the answer can be
+// that of the old one). The writer loads the orders again and compares again,
+// which is right in either case.
 type StaleError struct {
 	// Orders whose last event is another than the batch expected. Empty when
 	// the log had moved on once more by the time it was asked, or when the

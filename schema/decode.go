@@ -154,16 +154,30 @@ func (f *fields) index(name string) int {
 // members is the state of reading one object.
 type members struct {
 	known *fields
+	count int     // members that were read
 	next  int     // the field that probably comes now
 	seen  uint64  // fields that came
 	other nameSet // names that known has not
 	name  []byte  // quoted, of the member that was read last
 }
 
-// member reads the name at i and its colon, up to the value. It returns the
-// field, -1 for an unknown one. Objects mostly come with their fields in the
+// member walks to the object's next member, and reads its name and colon, up to
+// the value. It returns the field, -1 for an unknown one; more is false behind
+// the last member, and at a fault. Objects mostly come with their fields in the
 // same order, so the name is looked for from the field before on.
-func (d *decoder) member(m *members, depth int) (field int, ok bool) {
+func (d *decoder) member(m *members, depth int) (field int, more, ok bool) {
+	if m.count > 0 && d.usual() {
+		d.i++
+	} else if more, ok = d.more(m.count, '}'); !more {
+		return -1, false, ok
+	}
+	m.count++
+	field, ok = d.name(m, depth)
+	return field, ok, ok
+}
+
+// name reads the name at i and its colon.
+func (d *decoder) name(m *members, depth int) (field int, ok bool) {
 	rest, marks := d.b[d.i:], m.known.marks
 	field = m.next
 	for range marks {

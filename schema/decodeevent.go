@@ -45,15 +45,12 @@ func (d *decoder) event(e *Event) bool {
 	}
 	d.i++
 	m := members{known: eventFields}
-	for n := 0; ; n++ {
-		if n > 0 && d.usual() {
-			d.i++
-		} else if more, ok := d.more(n, '}'); !more {
+	for {
+		field, more, ok := d.member(&m, 1)
+		if !more {
 			return ok
 		}
-		field, ok := d.member(&m, 1)
 		switch {
-		case !ok:
 		case field < 0:
 			ok = d.extra(&e.Extensions, m.name, 1)
 		default:
@@ -92,15 +89,12 @@ func (d *decoder) data(v *Data) bool {
 	}
 	d.i++
 	m := members{known: dataFields}
-	for n := 0; ; n++ {
-		if n > 0 && d.usual() {
-			d.i++
-		} else if more, ok := d.more(n, '}'); !more {
+	for {
+		field, more, ok := d.member(&m, 2)
+		if !more {
 			return ok
 		}
-		field, ok := d.member(&m, 2)
 		switch {
-		case !ok:
 		case field < 0:
 			ok = d.value(2, steps)
 		default:
@@ -162,15 +156,12 @@ func (d *decoder) change(c *Change) bool {
 	}
 	d.i++
 	m := members{known: changeFields}
-	for n := 0; ; n++ {
-		if n > 0 && d.usual() {
-			d.i++
-		} else if more, ok := d.more(n, '}'); !more {
+	for {
+		field, more, ok := d.member(&m, 4)
+		if !more {
 			return ok
 		}
-		field, ok := d.member(&m, 4)
 		switch {
-		case !ok:
 		case field < 0:
 			ok = d.value(4, steps)
 		case field == 0:

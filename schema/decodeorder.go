@@ -122,15 +122,12 @@ func (d *decoder) order(o *Order, depth int) bool {
 	}
 	d.i++
 	m := members{known: orderFields}
-	for n := 0; ; n++ {
-		if n > 0 && d.usual() {
-			d.i++
-		} else if more, ok := d.more(n, '}'); !more {
+	for {
+		field, more, ok := d.member(&m, depth+1)
+		if !more {
 			return ok
 		}
-		field, ok := d.member(&m, depth+1)
 		switch {
-		case !ok:
 		case field < 0:
 			ok = d.extra(&o.Extra, m.name, depth+1)
 		case field == orderDetails:
@@ -174,15 +171,12 @@ func (d *decoder) line(l *OrderLine, depth int) bool {
 	}
 	d.i++
 	m := members{known: lineFields}
-	for n := 0; ; n++ {
-		if n > 0 && d.usual() {
-			d.i++
-		} else if more, ok := d.more(n, '}'); !more {
+	for {
+		field, more, ok := d.member(&m, depth+1)
+		if !more {
 			return ok
 		}
-		field, ok := d.member(&m, depth+1)
 		switch {
-		case !ok:
 		case field < 0:
 			ok = d.extra(&l.Extra, m.name, depth+1)
 		default:

@@ -51,7 +51,7 @@ func (l *Log) publish(batch []outgoing) error {
 
 // insist sends a batch until it is stored or refused for a reason that stays.
 func (l *Log) insist(ctx context.Context, batch []outgoing) (first uint64, err error) {
-	pause := newPause()
+	pause := newPause(requestPause)
 	for {
 		first, err = publishBatch(ctx, l.nc, batch)
 		if !unavailable(err) {
@@ -61,9 +61,7 @@ func (l *Log) insist(ctx context.Context, batch []outgoing) (first uint64, err e
 		if until, ok := ctx.Deadline(); ok && time.Until(until) < 2*wait {
 			return 0, err // an attempt without the time for an answer would leave the outcome unknown
 		}
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
+		if !waitFor(ctx, wait) {
 			return 0, err
 		}
 	}

@@ -53,7 +53,7 @@ func (s *session) bury(ctx context.Context, d *delivery, reason string) {
 	}
 	s.log.cfg.Logger.Error("message goes into the dead letters", "consumer", s.name, "sequence", d.sequence, "reason", reason)
 	s.active.Go(func() {
-		retry := newRetry()
+		retry := newPause(consumerPause)
 		for {
 			err := s.log.Bury(ctx, letter)
 			if err == nil {
@@ -61,7 +61,7 @@ func (s *session) bury(ctx context.Context, d *delivery, reason string) {
 				return
 			}
 			s.log.cfg.Logger.Warn("dead letters cannot be written, trying again", "consumer", s.name, "sequence", d.sequence, "error", err)
-			if pause(ctx, retry.NextBackOff()) != nil {
+			if !waitFor(ctx, retry.NextBackOff()) {
 				return
 			}
 		}

@@ -51,7 +51,7 @@ func (r *durable) run(ctx context.Context) {
 	defer r.depart(ctx)
 	reconnected := r.log.nc.StatusChanged(nats.CONNECTED)
 	defer r.log.nc.RemoveStatusListener(reconnected)
-	retry := newRetry()
+	retry := newPause(consumerPause)
 	for {
 		worked, err := r.attend(ctx, reconnected)
 		if ctx.Err() != nil || r.log.nc.IsClosed() {
@@ -62,7 +62,7 @@ func (r *durable) run(ctx context.Context) {
 			retry.Reset()
 			continue
 		}
-		if pause(ctx, retry.NextBackOff()) != nil {
+		if !waitFor(ctx, retry.NextBackOff()) {
 			return
 		}
 	}

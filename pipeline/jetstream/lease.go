@@ -204,15 +204,3 @@ func (ls *Leases) Holders() map[string]Holder {
 	}
 	return all
 }
-
-// waitFor waits unless ctx ends first; then it returns false.
-func waitFor(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}

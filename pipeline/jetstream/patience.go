@@ -8,12 +8,33 @@ import (
 	"github.com/cenkalti/backoff/v5"
 )
 
-// newPause is the growing pause between attempts at servers that are not there
-// for a moment.
-func newPause() backoff.BackOff {
+const (
+	// requestPause is the longest pause between attempts at a request, for which
+	// somebody waits.
+	requestPause = time.Second
+	// consumerPause is the longest pause between attempts to get a consumer, or to
+	// do what nobody waits for.
+	consumerPause = 5 * time.Second
+)
+
+// newPause returns the pauses between attempts at servers that are not there
+// for a moment, which grow up to most.
+func newPause(most time.Duration) backoff.BackOff {
 	pause := backoff.NewExponentialBackOff()
-	pause.InitialInterval, pause.MaxInterval = 50*time.Millisecond, time.Second
+	pause.InitialInterval, pause.MaxInterval = 50*time.Millisecond, most
 	return pause
+}
+
+// waitFor waits unless ctx ends first; then it returns false.
+func waitFor(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // untilAvailable repeats what changes nothing when it is repeated, until it
@@ -23,15 +44,13 @@ func newPause() backoff.BackOff {
 func untilAvailable(ctx context.Context, limit, once time.Duration, ask func(ctx context.Context) error) error {
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	pause := newPause()
+	pause := newPause(requestPause)
 	for {
 		err := attempt(limited, once, ask)
 		if err == nil || !unavailable(err) && !errors.Is(err, context.DeadlineExceeded) {
 			return err
 		}
-		select {
-		case <-time.After(pause.NextBackOff()):
-		case <-limited.Done():
+		if !waitFor(limited, pause.NextBackOff()) {
 			return err
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/cenkalti/backoff/v5"
@@ -26,7 +25,7 @@ type position struct {
 // run keeps the subscription alive until it is to end.
 func (r *position) run(ctx context.Context, cc *consuming) {
 	defer close(r.out)
-	retry := newRetry()
+	retry := newPause(consumerPause)
 	for {
 		select {
 		case <-ctx.Done():
@@ -55,8 +54,8 @@ func (r *position) restart(ctx context.Context, retry backoff.BackOff) (*consumi
 			return nil, err
 		}
 		r.log.cfg.Logger.Warn("subscription interrupted, trying again", "filter", r.filter, "error", err)
-		if err := pause(ctx, retry.NextBackOff()); err != nil {
-			return nil, err
+		if !waitFor(ctx, retry.NextBackOff()) {
+			return nil, ctx.Err()
 		}
 	}
 }
@@ -146,23 +145,4 @@ func startBehind(after uint64) (policy jetstream.DeliverPolicy, start uint64) {
 		return jetstream.DeliverAllPolicy, 0
 	}
 	return jetstream.DeliverByStartSequencePolicy, after + 1
-}
-
-// newRetry returns the pauses between attempts to get a consumer.
-func newRetry() *backoff.ExponentialBackOff {
-	b := backoff.NewExponentialBackOff()
-	b.InitialInterval, b.MaxInterval = 50*time.Millisecond, 5*time.Second
-	return b
-}
-
-// pause waits, unless ctx ends first.
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

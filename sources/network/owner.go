@@ -139,13 +139,36 @@ func (c *change) named(ctx context.Context, sd side, name string) (int64, error)
 		c.counters.owner, name, c.now)
 }
 
+// saveKey makes sure that the key is there and that its newest secret is the
+// given one, "" for a key without.
 func (c *change) saveKey(ctx context.Context, sd side, k accessKey, secret string) error {
 	if k.isNew {
-		return c.exec(ctx, `INSERT INTO access_keys (access_key, `+sd.column+`, secret, created_at, updated_at)
-			VALUES (?, ?, ?, ?, ?)`, k.text, k.owner, secret, c.now, c.now)
+		err := c.exec(ctx, `INSERT INTO access_keys (access_key, `+sd.column+`, created_at, updated_at)
+			VALUES (?, ?, ?, ?)`, k.text, k.owner, c.now, c.now)
+		if err != nil {
+			return err
+		}
 	}
-	return c.exec(ctx, `UPDATE access_keys SET secret = ?, updated_at = ? WHERE access_key = ? AND secret <> ?`,
-		secret, c.now, k.text, secret)
+	if secret == "" {
+		return nil
+	}
+	return c.setSecret(ctx, k.text, secret)
+}
+
+// setSecret makes a secret the only one of a key, at once.
+func (c *change) setSecret(ctx context.Context, key, secret string) error {
+	var number int64
+	var newest string
+	known, err := c.found(ctx, `SELECT number, secret FROM key_secrets WHERE access_key = ? AND expires_at IS NULL`,
+		[]any{key}, &number, &newest)
+	if err != nil || known && newest == secret {
+		return err
+	}
+	if err := c.exec(ctx, `UPDATE key_secrets SET expires_at = ? WHERE access_key = ? AND expires_at IS NULL`, c.now, key); err != nil {
+		return err
+	}
+	return c.exec(ctx, `INSERT INTO key_secrets (access_key, number, secret, created_at) VALUES (?, ?, ?, ?)`,
+		key, number+1, secret, c.now)
 }
 
 func (c *change) addWebsites(ctx context.Context, publisher int64, ids []string) error {

@@ -17,7 +17,8 @@ type params map[string]param
 type param struct {
 	kind jsontext.Kind
 	text string
-	size int // of the value in the body, in bytes
+	raw  jsontext.Value // an array or object as it came
+	size int            // of the value in the body, in bytes
 }
 
 // parseParams reads the members of a body. It tells a body that is no object,
@@ -58,6 +59,8 @@ func newParam(value jsontext.Value) param {
 		p.text, p.size = string(text), len(text)
 	case '0':
 		p.text = string(value)
+	case '[', '{':
+		p.raw = value.Clone()
 	}
 	return p
 }

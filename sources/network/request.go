@@ -19,16 +19,20 @@ type request struct {
 // path is what is signed (specification 5.1).
 func (r request) path() string { return "/" + r.key + "/" + r.service }
 
-// caller is the publisher that made a request.
+// caller is who made a request: a publisher or an advertiser, the other one
+// is 0.
 type caller struct {
-	publisher int64
-	origin    string
+	publisher, advertiser int64
+	origin                string
 }
 
-// operation answers one service name of the publisher side: it appends the JSON
-// of Data to b. A [*refusal] or a [*schema.ParamError] tells the client what is
-// wrong.
+// operation answers one service name for one side: it appends the JSON of Data
+// to b. A [*refusal] or a [*schema.ParamError] tells the client what is wrong.
 type operation func(ctx context.Context, by caller, f *form, b []byte) ([]byte, error)
+
+// sides are what a service name does for a publisher and for an advertiser, nil
+// where it does nothing.
+type sides struct{ publisher, advertiser operation }
 
 // answer checks who calls, and that the call is signed and fresh, before it
 // looks at what is asked. It appends the Data to b.
@@ -38,44 +42,84 @@ func (s *Service) answer(ctx context.Context, r request, b []byte) ([]byte, erro
 		return nil, err
 	}
 	if key.advertiser {
-		return nil, refuse(StatusNoService, "no such service for an ADS_KEY")
+		return s.answerAdvertiser(ctx, r, key, b)
 	}
-	f, err := s.verify(r, key.secret)
+	f, err := s.verify(r, key.secrets)
 	if err != nil {
 		return nil, err
 	}
-	op, found := s.operations[r.service]
-	if !found {
+	op := s.operations[r.service].publisher
+	if op == nil {
 		return nil, refuse(StatusNoService, "no such service")
 	}
 	return op(ctx, caller{publisher: key.owner, origin: r.origin}, f, b)
+}
+
+// answerAdvertiser answers a call with an ADS_KEY, which nothing signs
+// (specification 5.2).
+func (s *Service) answerAdvertiser(ctx context.Context, r request, key access, b []byte) ([]byte, error) {
+	op := s.operations[r.service].advertiser
+	if op == nil {
+		return nil, refuse(StatusNoService, "no such service for an ADS_KEY")
+	}
+	p, err := parseParams(r.body)
+	if err != nil {
+		return nil, err
+	}
+	return op(ctx, caller{advertiser: key.owner, origin: r.origin}, &form{params: p}, b)
 }
 
 // access is what a key gives access to.
 type access struct {
 	advertiser bool
 	owner      int64
-	secret     string
+	secrets    []string // valid ones, newest first; none for an ADS_KEY
 }
 
 func (s *Service) access(ctx context.Context, key string) (access, error) {
 	var publisher, advertiser sql.Null[int64]
-	var secret string
-	err := s.store.row(ctx, `SELECT publisher_id, advertiser_id, secret FROM access_keys WHERE access_key = ?`,
-		[]any{key}, &publisher, &advertiser, &secret)
+	err := s.store.row(ctx, `SELECT publisher_id, advertiser_id FROM access_keys
+		WHERE access_key = ? AND disabled_at IS NULL`, []any{key}, &publisher, &advertiser)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return access{}, refuse(StatusUnknownKey, "the App Key of the path is not known")
+		return access{}, refuse(StatusUnknownKey, "the key of the path is not known")
 	case err != nil:
 		return access{}, fmt.Errorf("look a key up: %w", err)
 	}
-	return access{advertiser: advertiser.Valid, owner: publisher.V, secret: secret}, nil
+	a := access{advertiser: advertiser.Valid, owner: publisher.V + advertiser.V}
+	if !a.advertiser {
+		a.secrets, err = s.secrets(ctx, key)
+	}
+	return a, err
+}
+
+// secrets returns the secrets that a key may sign with now.
+func (s *Service) secrets(ctx context.Context, key string) ([]string, error) {
+	st, err := s.store.statement(ctx, `SELECT secret FROM key_secrets
+		WHERE access_key = ? AND (expires_at IS NULL OR expires_at > ?) ORDER BY number DESC`)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := st.QueryContext(ctx, key, s.unix())
+	if err != nil {
+		return nil, fmt.Errorf("look the secrets of a key up: %w", err)
+	}
+	defer rows.Close()
+	var all []string
+	for rows.Next() {
+		var secret string
+		if err := rows.Scan(&secret); err != nil {
+			return nil, fmt.Errorf("look the secrets of a key up: %w", err)
+		}
+		all = append(all, secret)
+	}
+	return all, rows.Err()
 }
 
 // verify checks the signature over the body as it was sent, and then the
 // common parameters (specification 2.2). The clock comes after the signature,
 // so a stale request still tells whether its signature is right.
-func (s *Service) verify(r request, secret string) (*form, error) {
+func (s *Service) verify(r request, secrets []string) (*form, error) {
 	p, err := parseParams(r.body)
 	if err != nil {
 		return nil, err
@@ -85,9 +129,13 @@ func (s *Service) verify(r request, secret string) (*form, error) {
 	if f.err != nil {
 		return nil, f.err
 	}
-	ok, err := openapi.Verify(secret, r.path(), r.body, sign)
-	if err != nil {
-		return nil, err
+	ok := false
+	for _, secret := range secrets {
+		matches, err := openapi.Verify(secret, r.path(), r.body, sign)
+		if err != nil {
+			return nil, err
+		}
+		ok = ok || matches
 	}
 	if !ok {
 		return nil, refuse(StatusSignature, "Sign is not the signature of this request")

@@ -12,8 +12,8 @@ type Service struct {
 	config     Config
 	store      *store
 	bookmarks  bookmarks
-	operations map[string]operation // by service name
-	places     chan struct{}        // one for each request under way
+	operations map[string]sides // by service name
+	places     chan struct{}    // one for each request under way
 }
 
 // Open opens the database and brings its tables up to date. The error wraps a
@@ -28,13 +28,16 @@ func Open(ctx context.Context, config Config) (*Service, error) {
 	if s.store, err = openStore(ctx, config.DB, s.unix); err != nil {
 		return nil, err
 	}
-	s.operations = map[string]operation{
-		config.ServicePrefix + ".service.links.post":             s.postLink,
-		config.ServicePrefix + ".open-service.orders.query.get":  s.queryOrders,
-		config.ServicePrefix + ".open-service.orders.detail.get": s.orderDetail,
+	s.operations = map[string]sides{
+		s.name("service.links.post"):             {publisher: s.postLink},
+		s.name("open-service.orders.query.get"):  {publisher: s.queryOrders},
+		s.name("open-service.orders.detail.get"): {publisher: s.orderDetail},
 	}
 	return s, nil
 }
+
+// name is the service name of an operation.
+func (s *Service) name(operation string) string { return s.config.ServicePrefix + "." + operation }
 
 // Close closes the database. Requests that are still under way fail; shut the
 // HTTP server down before.

@@ -23,9 +23,23 @@ type change struct {
 // counters are the last numbers given out.
 type counters struct{ owner, link, order, change int64 }
 
-// change runs fn in a transaction and commits it unless fn fails.
+// attempts is how often a change is made until it is given up, when the database
+// asks to make it again.
+const attempts = 5
+
+// change runs fn in a transaction and commits it unless fn fails. Where the
+// database asks for it, all of that is done again, so fn may run several times.
 func (s *store) change(ctx context.Context, fn func(c *change) error) (err error) {
-	tx, err := s.writer.BeginTx(ctx, nil)
+	for range attempts {
+		if err = s.try(ctx, fn); err == nil || !s.again(err) {
+			return err
+		}
+	}
+	return err
+}
+
+func (s *store) try(ctx context.Context, fn func(c *change) error) (err error) {
+	tx, err := s.writer.BeginTx(ctx, &s.writing)
 	if err != nil {
 		return fmt.Errorf("begin a change: %w", err)
 	}

@@ -23,6 +23,10 @@ const (
 type Config struct {
 	// DB is the path of the SQLite file; it and its folder are made when they
 	// are missing. It holds App Secrets, so it is readable by its owner only.
+	// Or it is the address of a PostgreSQL database, in UTF-8, in which several
+	// services may run at once: postgres://user:password@host:5432/database,
+	// with the settings of a libpq address. The tables are made in the first
+	// schema of the search_path.
 	DB string
 	// ServicePrefix is the first segment of every service name, "svc" when
 	// empty: letters, digits and "_ ~ -".

@@ -15,6 +15,9 @@
 //     those behind it move up, as they do on live networks.
 //   - A publisher sees its own orders only.
 //
+// The database is a SQLite file or PostgreSQL (see [Config.DB]). Changes take
+// turns in both; a list is read in a snapshot, while they go on.
+//
 // "Specification" with a section number means the network's API specification.
 // What it leaves open is answered as live networks of this API family do.
 package network

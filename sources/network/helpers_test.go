@@ -3,20 +3,19 @@ package network_test
 import (
 	"bytes"
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/orderwire/orderwire/sources/network"
+	"github.com/orderwire/orderwire/sources/network/networktest"
 	"github.com/orderwire/orderwire/sources/openapi"
 )
 
@@ -62,7 +61,7 @@ func start(tb testing.TB, edit func(*network.Config)) *fixture {
 // open is start without the server.
 func open(tb testing.TB, edit func(*network.Config)) *fixture {
 	tb.Helper()
-	f := &fixture{tb: tb, clock: &clock{}, db: filepath.Join(tb.TempDir(), "network.db")}
+	f := &fixture{tb: tb, clock: &clock{}, db: networktest.Database(tb)}
 	f.clock.unix.Store(epoch.Unix())
 	config := network.Config{DB: f.db, Now: f.clock.Now}
 	if edit != nil {
@@ -234,15 +233,12 @@ func (f *fixture) walk(days int, p params) []json.RawMessage {
 	return all
 }
 
-// query runs a query on the fixture's database file and returns its rows.
+// query runs a query on the fixture's database and returns its rows.
 func (f *fixture) query(query string, args ...any) [][]any {
 	f.tb.Helper()
-	db, err := sql.Open("sqlite", f.db)
-	if err != nil {
-		f.tb.Fatal(err)
-	}
+	db := networktest.Open(f.tb, f.db)
 	defer db.Close()
-	rows, err := db.Query(query, args...)
+	rows, err := db.Query(network.Rebind(f.db, query), args...)
 	if err != nil {
 		f.tb.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // A database of the first version gets the same heads and counts as one that
-// was written by this version.
+// was written by this version. Only SQLite has had that version.
 func TestMigrationFillsPages(t *testing.T) {
 	ctx := t.Context()
 	svc, err := Open(ctx, Config{DB: filepath.Join(t.TempDir(), "network.db")})
@@ -109,7 +109,8 @@ func pagesOf(t *testing.T, s *store) []string {
 }
 
 // The index of the time field answers every list, whatever it filters: each
-// part of the statement begins at its place, and nothing is sorted.
+// part of the statement begins at its place, and nothing is sorted. The plans
+// that this reads are SQLite's.
 func TestPageUsesIndex(t *testing.T) {
 	s, err := openStore(t.Context(), filepath.Join(t.TempDir(), "network.db"), time.Now().Unix)
 	if err != nil {

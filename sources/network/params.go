@@ -3,6 +3,7 @@ package network
 import (
 	"bytes"
 	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -91,6 +92,9 @@ func (f *form) text(name string) string {
 		return ""
 	case p.kind != '"' && p.kind != '0':
 		f.breaks(name, "a string or a number")
+		return ""
+	case strings.ContainsRune(p.text, 0):
+		f.breaks(name, "no character U+0000") // which not every database can hold
 		return ""
 	}
 	if err := schema.ValidateString(name, p.text); err != nil {

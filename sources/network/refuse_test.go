@@ -55,6 +55,7 @@ func TestBadParameters(t *testing.T) {
 		{"Status unknown", ordersQuery, window(params{"Status": 3}), network.StatusParameter, "Status: want -1, 0, 1 or 2"},
 		{"Status by name", ordersQuery, window(params{"Status": "Pending"}), network.StatusParameter, "Status"},
 		{"SubId too long", ordersQuery, window(params{"SubId": long}), network.StatusParameter, "parameter SubId: want at most 255 characters (the value has 256 bytes)"},
+		{"SubId with U+0000", ordersQuery, window(params{"SubId": "a\x00b"}), network.StatusParameter, "SubId: want no character U+0000"},
 		{"SubId is a list", ordersQuery, window(params{"SubId": []string{"a"}}), network.StatusParameter, "SubId"},
 		{"no OrderSn", ordersDetail, params{"ProgramId": "1042"}, network.StatusParameter, "OrderSn: want a value"},
 		{"no ProgramId", ordersDetail, params{"OrderSn": "SN1"}, network.StatusParameter, "ProgramId"},
@@ -153,6 +154,8 @@ func TestBadBodies(t *testing.T) {
 		{"signed for another service", "/" + appKey + "/" + ordersDetail, good, network.StatusSignature},
 		{"unknown key", "/2312522/" + ordersQuery, good, network.StatusUnknownKey},
 		{"SQL as key", "/'%20OR%201=1/" + ordersQuery, good, network.StatusUnknownKey},
+		{"U+0000 as key", "/a%00b/" + ordersQuery, good, network.StatusUnknownKey},
+		{"no UTF-8 as key", "/a%FFb/" + ordersQuery, good, network.StatusUnknownKey},
 		{"advertiser", "/ads-1/svc.order.report.post", "OrderId=TestOrderId", network.StatusNoService},
 	}
 	for _, tt := range tests {

@@ -77,6 +77,9 @@ type access struct {
 }
 
 func (s *Service) access(ctx context.Context, key string) (access, error) {
+	if checkKey("", key) != nil {
+		return access{}, refuse(StatusUnknownKey, "the key of the path is not known")
+	}
 	var publisher, advertiser sql.Null[int64]
 	err := s.store.row(ctx, `SELECT publisher_id, advertiser_id FROM access_keys
 		WHERE access_key = ? AND disabled_at IS NULL`, []any{key}, &publisher, &advertiser)

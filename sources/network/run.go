@@ -84,8 +84,9 @@ func (r *runner) turn(ctx context.Context) (time.Duration, error) {
 	if err != nil || next > until {
 		return r.wait(next - until), err
 	}
-	over := false
+	over, arrived := false, r.arrived
 	err = r.store.change(ctx, func(c *change) error {
+		r.arrived = arrived // the change may be made again
 		m, err := r.begin(ctx, c)
 		if err != nil {
 			return err

@@ -41,11 +41,11 @@ func openStore(ctx context.Context, address string, clock func() int64) (*store,
 		return nil, err
 	}
 	s := &store{dialect: d, clock: clock, statements: map[string]prepared{}}
-	if s.writer, s.reader, err = d.open(address); err != nil {
-		return nil, err
+	if s.writer, s.reader, err = d.open(ctx, address); err != nil {
+		return nil, fmt.Errorf("database: %w", d.explain(err))
 	}
 	if err := s.migrate(ctx); err != nil {
-		return nil, errors.Join(err, s.close())
+		return nil, errors.Join(d.explain(err), s.close())
 	}
 	return s, nil
 }
@@ -66,7 +66,8 @@ func (s *store) migrator() (*goose.Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	return goose.NewProvider(s.name, s.writer, files, goose.WithDisableGlobalRegistry(true))
+	options := append([]goose.ProviderOption{goose.WithDisableGlobalRegistry(true)}, s.options...)
+	return goose.NewProvider(s.name, s.writer, files, options...)
 }
 
 func (s *store) close() error {
@@ -117,7 +118,7 @@ func (s *store) row(ctx context.Context, query string, args []any, dest ...any) 
 // What fn needs is prepared before, because a transaction holds a connection
 // and preparing may wait for another one.
 func (s *store) snapshot(ctx context.Context, fn func(tx *sql.Tx) error) (err error) {
-	tx, err := s.reader.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	tx, err := s.reader.BeginTx(ctx, &s.reading)
 	if err != nil {
 		return fmt.Errorf("begin reading: %w", err)
 	}

@@ -265,6 +265,16 @@ func (f *fixture) query(query string, args ...any) [][]any {
 	return all
 }
 
+// exec runs a statement on the fixture's database.
+func (f *fixture) exec(statement string) {
+	f.tb.Helper()
+	db := networktest.Open(f.tb, f.db)
+	defer db.Close()
+	if _, err := db.Exec(statement); err != nil {
+		f.tb.Fatal(err)
+	}
+}
+
 // number is query for a single number.
 func (f *fixture) number(query string, args ...any) int64 {
 	f.tb.Helper()

@@ -10,7 +10,7 @@ import (
 )
 
 // ErrTaken marks a key, name or website that belongs to somebody else.
-var ErrTaken = errors.New("already belongs to another one")
+var ErrTaken = errors.New("already taken, choose another one")
 
 // Publisher is a media partner of the network: the publisher side of the API.
 type Publisher struct {
@@ -88,11 +88,11 @@ func (p Publisher) check() error {
 }
 
 // side is one of the two sides of the API in SQL.
-type side struct{ table, column string }
+type side struct{ table, column, noun string }
 
 var (
-	publishers  = side{"publishers", "publisher_id"}
-	advertisers = side{"advertisers", "advertiser_id"}
+	publishers  = side{"publishers", "publisher_id", "publisher"}
+	advertisers = side{"advertisers", "advertiser_id", "brand"}
 )
 
 // accessKey is a key of the path with its owner; owner is 0 before it exists.
@@ -155,20 +155,15 @@ func (c *change) saveKey(ctx context.Context, sd side, k accessKey, secret strin
 	return c.setSecret(ctx, k.text, secret)
 }
 
-// setSecret makes a secret the only one of a key, at once.
+// setSecret makes a secret the only one of a key, at once. Nothing changes when
+// it is the newest one already, so secrets that it is replacing stay valid for
+// as long as that was decided.
 func (c *change) setSecret(ctx context.Context, key, secret string) error {
-	var number int64
-	var newest string
-	known, err := c.found(ctx, `SELECT number, secret FROM key_secrets WHERE access_key = ? AND expires_at IS NULL`,
-		[]any{key}, &number, &newest)
-	if err != nil || known && newest == secret {
+	newest, err := c.newestSecret(ctx, key)
+	if err != nil || newest.valid && newest.secret == secret {
 		return err
 	}
-	if err := c.exec(ctx, `UPDATE key_secrets SET expires_at = ? WHERE access_key = ? AND expires_at IS NULL`, c.now, key); err != nil {
-		return err
-	}
-	return c.exec(ctx, `INSERT INTO key_secrets (access_key, number, secret, created_at) VALUES (?, ?, ?, ?)`,
-		key, number+1, secret, c.now)
+	return c.replaceSecret(ctx, key, newest.number, secret, c.now)
 }
 
 func (c *change) addWebsites(ctx context.Context, publisher int64, ids []string) error {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/orderwire/orderwire/sources/network/networktest"
 	"github.com/orderwire/orderwire/sources/openapi/openapitest"
 )
 
@@ -76,7 +77,7 @@ func post(tb testing.TB, url, body string) envelope {
 // launchNetwork starts `orderwire network` and returns its address.
 func launchNetwork(tb testing.TB, args ...string) string {
 	tb.Helper()
-	args = append([]string{"network", "--listen", "127.0.0.1:0", "--db", filepath.Join(tb.TempDir(), "network.db")}, args...)
+	args = append([]string{"network", "--listen", "127.0.0.1:0", "--db", networktest.Database(tb)}, args...)
 	p := launch(tb, args...)
 	line := p.log.await(tb, "network is answering")
 	_, rest, _ := strings.Cut(line, "url=")

@@ -27,38 +27,44 @@ type networkFlags struct {
 	speed, perHour, fault float64
 	history               time.Duration
 	bareList, omitDetails bool
+	simulated             bool // whether there is anything to simulate
 }
 
 func newNetwork(o *options) *cobra.Command {
 	var f networkFlags
 	c := &cobra.Command{
-		Use:   "network --app-key K --app-secret S",
+		Use:   "network",
 		Short: "Run the affiliate network's own service, with a simulator of orders",
-		Long: `Answers the publisher operations of the network's API over HTTP, from a SQLite
-file, for tests and for trying Orderwire out without anybody's account:
-  svc.service.links.post, svc.open-service.orders.query.get,
-  svc.open-service.orders.detail.get
+		Long: `Answers the network's API over HTTP, from a SQLite file or a PostgreSQL database.
+The subcommands make publishers, websites, keys, brands and programs, in the same
+--db, beside the running service or before it. For tests, and to try Orderwire out
+without anybody's account, --app-key and --app-secret make a publisher at once.
 
 With --orders it is filled once, and a simulator then moves the orders through
 both state machines, the same way for the same --seed. --speed 1 is real time; at
 20000 an order lives for a minute or two. Give --app-key and --app-secret several
 times for several publishers.
 
-Secrets may be written as ${NAME} or file:PATH, which keeps them out of the
-process list.`,
+Secrets, and --db with a password, may be written as ${NAME} or file:PATH, which
+keeps them out of the process list.`,
 		Example: `  orderwire network --app-key 2312521 --app-secret demo --orders 20000 --speed 5000
-  orderwire network --app-key 2312521 --app-secret demo --orders 1000 --faults 0.2`,
+  orderwire network --app-key 2312521 --app-secret demo --orders 1000 --faults 0.2
+  orderwire network publisher add blog --website 1026
+  orderwire network key new --publisher blog
+  orderwire network --db '${NETWORK_DB}'   # postgres://user:password@host/database`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return runNetwork(c.Context(), o, f) },
 	}
 	f.register(c)
+	m := &manager{options: o, db: &f.db}
+	c.AddCommand(m.commands()...)
 	return c
 }
 
 func (f *networkFlags) register(c *cobra.Command) {
 	fl := c.Flags()
 	fl.StringVar(&f.listen, "listen", "127.0.0.1:8090", "address to listen on, host:port; port 0 for any")
-	fl.StringVar(&f.db, "db", "network.db", "SQLite file")
+	c.PersistentFlags().StringVar(&f.db, "db", "network.db", "SQLite file, or postgres://user:password@host/database")
 	fl.StringVar(&f.baseURL, "base-url", "", "address under which clients reach the service (default: as they ask)")
 	fl.StringArrayVar(&f.appKeys, "app-key", nil, "App Key of a publisher")
 	fl.StringArrayVar(&f.appSecrets, "app-secret", nil, "App Secret of that publisher")
@@ -79,8 +85,14 @@ func (f *networkFlags) register(c *cobra.Command) {
 }
 
 func runNetwork(ctx context.Context, o *options, f networkFlags) (err error) {
-	if len(f.appKeys) == 0 || len(f.appKeys) != len(f.appSecrets) {
-		return usageError{errors.New("give --app-key and --app-secret, as many of one as of the other")}
+	if len(f.appKeys) != len(f.appSecrets) || len(f.appKeys) == 0 && len(f.websites) > 0 {
+		return usageError{errors.New("give --app-key and --app-secret, as many of one as of the other; --website is of the first")}
+	}
+	if f.db, err = databaseOf(f.db); err != nil {
+		return err
+	}
+	if len(f.appKeys)+len(f.adsKeys) == 0 && !databaseExists(f.db) {
+		return errNoKeys
 	}
 	log := o.logger()
 	service, err := openNetwork(ctx, f, log)
@@ -94,13 +106,26 @@ func runNetwork(ctx context.Context, o *options, f networkFlags) (err error) {
 	if err != nil {
 		return usageError{err}
 	}
-	if err := simulator.Seed(ctx, f.orders); err != nil {
+	progress, err := simulator.Progress(ctx)
+	if err != nil {
 		return interrupted(ctx, err)
+	}
+	// What the subcommands have set up gets the programs of the simulation only
+	// when it is asked for.
+	f.simulated = len(f.appKeys) > 0 || f.orders > 0 || f.perHour > 0 || progress.Orders > 0
+	if f.simulated {
+		if err := simulator.Seed(ctx, f.orders); err != nil {
+			return interrupted(ctx, err)
+		}
 	}
 	return interrupted(ctx, f.serve(ctx, service, simulator, log))
 }
 
-// openNetwork opens the service and makes the accounts of the flags known.
+var errNoKeys = usageError{errors.New(
+	"the database holds no key; give --app-key and --app-secret, or make one with orderwire network publisher add and key new")}
+
+// openNetwork opens the service and makes the accounts of the flags known. Some
+// key has to be known then.
 func openNetwork(ctx context.Context, f networkFlags, log *slog.Logger) (*network.Service, error) {
 	zone, err := time.LoadLocation(f.zone)
 	if err != nil {
@@ -111,37 +136,43 @@ func openNetwork(ctx context.Context, f networkFlags, log *slog.Logger) (*networ
 		BareList: f.bareList, OmitDetails: f.omitDetails, Logger: log,
 	})
 	if err != nil {
-		return nil, err
+		return nil, usage(err)
 	}
-	if err := f.addAccounts(ctx, service); err != nil {
+	keys, err := f.addAccounts(ctx, service)
+	if err == nil && keys == 0 {
+		err = errNoKeys
+	}
+	if err != nil {
 		return nil, errors.Join(err, service.Close())
 	}
 	return service, nil
 }
 
-func (f *networkFlags) addAccounts(ctx context.Context, service *network.Service) error {
+// addAccounts returns how many keys there are.
+func (f *networkFlags) addAccounts(ctx context.Context, service *network.Service) (int, error) {
 	if len(f.websites) == 0 {
 		f.websites = []string{"1026", "1027", "1028"}
 	}
 	for i, key := range f.appKeys {
 		var secret config.Secret
 		if err := secret.UnmarshalText([]byte(f.appSecrets[i])); err != nil {
-			return usageError{fmt.Errorf("--app-secret: %w", err)}
+			return 0, usageError{fmt.Errorf("--app-secret: %w", err)}
 		}
 		websites := f.websites
 		if i > 0 {
 			websites = []string{"w-" + key}
 		}
 		if err := service.AddPublisher(ctx, network.Publisher{AppKey: key, AppSecret: string(secret), Websites: websites}); err != nil {
-			return fmt.Errorf("publisher %d: %w", i+1, err)
+			return 0, fmt.Errorf("publisher %d: %w", i+1, err)
 		}
 	}
 	for i, key := range f.adsKeys {
 		if err := service.AddAdvertiser(ctx, network.Advertiser{AdsKey: key}); err != nil {
-			return fmt.Errorf("advertiser %d: %w", i+1, err)
+			return 0, fmt.Errorf("advertiser %d: %w", i+1, err)
 		}
 	}
-	return nil
+	keys, err := service.Keys(ctx, "")
+	return len(keys), err
 }
 
 // serve answers requests and simulates until ctx ends.
@@ -163,10 +194,10 @@ func (f *networkFlags) serve(ctx context.Context, service *network.Service, simu
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	log.Info("network is answering", "url", "http://"+listener.Addr().String(), "publishers", len(f.appKeys), "orders", progress.Orders)
+	log.Info("network is answering", "url", "http://"+listener.Addr().String(), "orders", progress.Orders)
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return serveHTTP(ctx, listener, handler) })
-	if f.speed > 0 {
+	if f.simulated && f.speed > 0 {
 		group.Go(func() error { return f.simulate(ctx, simulator, log) })
 	}
 	return group.Wait()

@@ -45,19 +45,31 @@ type Program struct {
 	Status      string `json:"status"`      // ProgramOpen, which it is when empty, or ProgramClosed
 }
 
-// CreateProgram adds a program and returns it as it is stored. The error is a
-// [*ConfigError] for every field that is wrong, joined, and wraps [ErrNotFound]
-// for a brand that is not there, and [ErrTaken] for an ID that is.
-func (s *Service) CreateProgram(ctx context.Context, p Program) (Program, error) {
+// CreateProgram adds a program with its rates and returns it as it is stored.
+// The error is a [*ConfigError] for every field that is wrong, joined, and wraps
+// [ErrNotFound] for a brand that is not there, and [ErrTaken] for an ID that is.
+func (s *Service) CreateProgram(ctx context.Context, p Program, rates ...Rate) (Program, error) {
 	p = p.complete()
-	err := p.check()
+	err := errors.Join(p.check(), checkRates(rates))
 	if p.Brand == "" {
 		err = errors.Join(&ConfigError{"Brand", "empty, give the name of the brand"}, err)
 	}
 	if err != nil {
 		return Program{}, err
 	}
-	err = s.store.change(ctx, func(c *change) error { return c.createProgram(ctx, &p) })
+	asked := p.ID
+	err = s.store.change(ctx, func(c *change) error {
+		p.ID = asked
+		if err := c.createProgram(ctx, &p); err != nil {
+			return err
+		}
+		for _, r := range rates {
+			if err := c.setRate(ctx, p.ID, r); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	return p, err
 }
 

@@ -2,6 +2,7 @@ package network
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -44,18 +45,29 @@ func (r Rate) hundredths() (kind string, value int64, err error) {
 // that are there keep theirs. The error is a [*ConfigError], or wraps
 // [ErrNotFound].
 func (s *Service) SetRate(ctx context.Context, program string, r Rate) error {
+	if err := checkRates([]Rate{r}); err != nil {
+		return err
+	}
+	return s.changeProgram(ctx, program, func(c *change) error { return c.setRate(ctx, program, r) })
+}
+
+func checkRates(rates []Rate) error {
+	var errs []error
+	for _, r := range rates {
+		_, _, err := r.hundredths()
+		errs = append(errs, err, checkText("Category", r.Category, maxName))
+	}
+	return errors.Join(errs...)
+}
+
+func (c *change) setRate(ctx context.Context, program string, r Rate) error {
 	kind, value, err := r.hundredths()
 	if err != nil {
 		return err
 	}
-	if err := checkText("Category", r.Category, maxName); err != nil {
-		return err
-	}
-	return s.changeProgram(ctx, program, func(c *change) error {
-		return c.exec(ctx, `INSERT INTO commission_rates (program_id, category, kind, value) VALUES (?, ?, ?, ?)
-			ON CONFLICT (program_id, category) DO UPDATE SET kind = excluded.kind, value = excluded.value`,
-			program, r.Category, kind, value)
-	})
+	return c.exec(ctx, `INSERT INTO commission_rates (program_id, category, kind, value) VALUES (?, ?, ?, ?)
+		ON CONFLICT (program_id, category) DO UPDATE SET kind = excluded.kind, value = excluded.value`,
+		program, r.Category, kind, value)
 }
 
 // RemoveRate takes the rate of a category away, so that its lines get that of

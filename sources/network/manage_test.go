@@ -209,7 +209,20 @@ func TestManageRefusesPrograms(t *testing.T) {
 func TestManageRates(t *testing.T) {
 	f := open(t, nil)
 	ctx := t.Context()
-	id := f.program(network.Program{Brand: "B", Name: "P", Domains: []string{"a.example"}}).ID
+	asked := network.Program{Brand: "B", Name: "P", Domains: []string{"a.example"}}
+	f.program(asked)
+	made, err := f.svc.CreateProgram(ctx, asked, network.Rate{Value: "5%"}, network.Rate{Category: "x", Value: "2"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := made.ID
+	if rates, err := f.svc.Rates(ctx, id); err != nil || !slices.Equal(rates, []network.Rate{{"", "5.00%"}, {"x", "2.00"}}) {
+		t.Errorf("%+v, %v", rates, err)
+	}
+	_, refused := f.svc.CreateProgram(ctx, asked, network.Rate{Value: "5%"}, network.Rate{Category: "x", Value: "2 %"})
+	if n := f.number(`SELECT COUNT(*) FROM programs`); n != 2 {
+		t.Errorf("%d programs, want 2", n)
+	}
 	for _, r := range []network.Rate{{"", "7.5%"}, {"1024", "3"}, {"书", "0.01"}, {"", "100%"}, {"x", "0%"}} {
 		if err := f.svc.SetRate(ctx, id, r); err != nil {
 			t.Errorf("%+v: %v", r, err)
@@ -227,6 +240,7 @@ func TestManageRates(t *testing.T) {
 	}
 	_, unknown := f.svc.Rates(ctx, "none")
 	all := map[string]outcome{
+		"with a program":  {refused, "Rate", nil},
 		"removed twice":   {f.svc.RemoveRate(ctx, id, "x"), "", network.ErrNotFound},
 		"unknown program": {f.svc.RemoveRate(ctx, "none", ""), "", network.ErrNotFound},
 		"rates of none":   {unknown, "", network.ErrNotFound},

@@ -108,11 +108,15 @@ func (a *cast) link(ctx context.Context, c *change, o *order, p *program) (strin
 	if id, known := a.links[key]; known {
 		return id, nil
 	}
-	id, err := c.link(ctx, o.publisher, o.website, "https://"+p.domain+"/")
+	r := linkRequest{publisher: o.publisher, website: o.website, target: "https://" + p.domain + "/", program: p.id}
+	l, err := c.storedLink(ctx, r)
+	if err == nil && l.program == "" { // none, or one from before programs had domains
+		l, err = c.saveLink(ctx, l, r)
+	}
 	if err != nil {
 		return "", err
 	}
-	a.links[key] = strconv.FormatInt(id, 10)
+	a.links[key] = strconv.FormatInt(l.id, 10)
 	return a.links[key], nil
 }
 

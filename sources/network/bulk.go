@@ -14,7 +14,8 @@ const bulkRows = 32
 type bulk struct {
 	table   string
 	columns string
-	width   int // number of columns
+	width   int    // number of columns
+	tail    string // of the statement, behind the rows
 	values  []any
 }
 
@@ -26,7 +27,7 @@ func (b *bulk) add(values ...any) { b.values = append(b.values, values...) }
 
 func (b *bulk) statement(rows int) string {
 	row := "(?" + strings.Repeat(", ?", b.width-1) + ")"
-	return "INSERT INTO " + b.table + " (" + b.columns + ") VALUES " + row + strings.Repeat(", "+row, rows-1)
+	return "INSERT INTO " + b.table + " (" + b.columns + ") VALUES " + row + strings.Repeat(", "+row, rows-1) + b.tail
 }
 
 // write inserts the rows.
@@ -45,13 +46,15 @@ func (b *bulk) write(ctx context.Context, c *change) error {
 
 // pending are the rows of a change that are not written yet. Who reads or
 // updates one of these tables within the change calls [change.flush] before.
-type pending struct{ orders, history, tracks *bulk }
+type pending struct{ orders, history, settlements, tracks *bulk }
 
 func newPending() pending {
 	return pending{
 		orders: newBulk("orders", orderColumns+", head"),
 		history: newBulk("order_history", `seq, order_id, at, reason, status, orders_cents, commission_cents,
 			confirm_cents, confirm_commission_cents, line_states`),
+		settlements: newBulk("settlement_changes", `seq, order_id, publisher_id, at, price_before, price,
+			commission_before, commission, charge_currency`),
 		tracks: newBulk("simulated_orders", "order_id, number, moves, due"),
 	}
 }
@@ -61,7 +64,7 @@ func (p *pending) full() bool { return len(p.history.values) >= bulkRows*p.histo
 
 // flush writes the pending rows, those that others refer to first.
 func (c *change) flush(ctx context.Context) error {
-	for _, b := range []*bulk{c.pending.orders, c.pending.history, c.pending.tracks} {
+	for _, b := range []*bulk{c.pending.orders, c.pending.history, c.pending.settlements, c.pending.tracks} {
 		if len(b.values) == 0 {
 			continue
 		}

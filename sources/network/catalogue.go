@@ -2,6 +2,8 @@ package network
 
 import (
 	"context"
+	"database/sql"
+	"fmt"
 	"slices"
 
 	"github.com/shopspring/decimal"
@@ -12,6 +14,7 @@ import (
 // program is an advertising program of the simulation.
 type program struct {
 	id, name, domain string
+	category         string
 	currency         string // of the estimates
 	chargeCurrency   string // of the confirmed amounts
 	rate             int64  // commission, hundredths of a percent
@@ -20,12 +23,12 @@ type program struct {
 }
 
 var catalogue = []program{
-	{"1042", "Kettle World", "kettle.example", "CNY", "CNY", 500, "SN%010d", english},
-	{"1043", "北方书店", "books.example", "CNY", "CNY", 800, "书%09d", chinese},
-	{"1051", "Trail & Tent", "trail.example", "USD", "USD", 650, "T-%09d/A&B", english},
-	{"1052", `Lumen "Home" Lighting`, "lumen.example", "USD", "CNY", 725, "SN%010d", numbers},
-	{"1060", "Silk Road Tea", "tea.example", "CNY", "CNY", 1000, "SN%010d", chinese},
-	{"1077", "Byte Parts", "parts.example", "USD", "USD", 250, "%012d", english},
+	{"1042", "Kettle World", "kettle.example", "Home", "CNY", "CNY", 500, "SN%010d", english},
+	{"1043", "北方书店", "books.example", "图书", "CNY", "CNY", 800, "书%09d", chinese},
+	{"1051", "Trail & Tent", "trail.example", "Outdoor", "USD", "USD", 650, "T-%09d/A&B", english},
+	{"1052", `Lumen "Home" Lighting`, "lumen.example", "Lighting", "USD", "CNY", 725, "SN%010d", numbers},
+	{"1060", "Silk Road Tea", "tea.example", "Tea", "CNY", "CNY", 1000, "SN%010d", chinese},
+	{"1077", "Byte Parts", "parts.example", "Electronics", "USD", "USD", 250, "%012d", english},
 }
 
 // words of merchant platforms for the state of a line (specification 2.3,
@@ -113,15 +116,53 @@ func exchange(amount cents, from, to string) cents {
 // commissionOf returns the commission on an amount, rounded half up.
 func (p *program) commissionOf(amount cents) cents { return amount.times(decimal.New(p.rate, -4)) }
 
-// addPrograms makes sure that the programs of the simulation are there.
+// addPrograms makes sure that the programs of the simulation are there, with
+// their domains and rates, so that publishers see them too. The error wraps
+// [ErrTaken] when a brand has a program with the id of one of them.
 func (c *change) addPrograms(ctx context.Context) error {
-	for _, p := range catalogue {
-		err := c.exec(ctx, `INSERT INTO programs (id, name, domain, currency, charge_currency, commission_rate, created_at)
-			VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
-			p.id, p.name, p.domain, p.currency, p.chargeCurrency, p.rate, c.now)
-		if err != nil {
+	for i := range catalogue {
+		p := &catalogue[i]
+		var advertiser sql.Null[int64]
+		known, err := c.found(ctx, `SELECT advertiser_id FROM programs WHERE id = ?`, []any{p.id}, &advertiser)
+		switch {
+		case err != nil:
+			return fmt.Errorf("programs of the simulation: %w", err)
+		case advertiser.Valid:
+			return fmt.Errorf("program %s of the simulation: %w; give the simulation a database of its own", p.id, ErrTaken)
+		case known:
+			continue
+		}
+		if err := c.addProgram(ctx, p); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (c *change) addProgram(ctx context.Context, p *program) error {
+	err := c.exec(ctx, `INSERT INTO programs (id, name, domain, currency, charge_currency, commission_rate, category,
+		description, exchange_rate, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		p.id, p.name, p.domain, p.currency, p.chargeCurrency, p.rate, p.category,
+		p.name+", a program of the simulation", p.exchangeRate().String(), c.now, c.now)
+	if err != nil {
+		return err
+	}
+	err = c.exec(ctx, `INSERT INTO program_domains (program_id, domain) VALUES (?, ?)`, p.id, p.domain)
+	if err != nil {
+		return err
+	}
+	return c.exec(ctx, `INSERT INTO commission_rates (program_id, category, kind, value) VALUES (?, '', 'percent', ?)`, p.id, p.rate)
+}
+
+// exchangeRate is how much of its charge currency the program gives for one of
+// its currency.
+func (p *program) exchangeRate() decimal.Decimal {
+	switch {
+	case p.currency == p.chargeCurrency:
+		return decimal.NewFromInt(1)
+	case p.currency == "USD":
+		return yuanPerDollar
+	default:
+		return decimal.NewFromInt(1).DivRound(yuanPerDollar, 4)
+	}
 }

@@ -15,6 +15,7 @@ import (
 func TestReadersAndWriter(t *testing.T) {
 	f := start(t, nil)
 	sim := f.simulator(network.SimulatorConfig{Seed: 1, Speed: 1e5, NewOrdersPerHour: 36_000}, 200)
+	f.program(network.TestProgram{ID: "900", Domains: []string{"e.com"}})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var writer, readers sync.WaitGroup
@@ -47,7 +48,9 @@ func TestReadersAndWriter(t *testing.T) {
 						t.Errorf("detail of %v is %v", o.Key(""), d.Key(""))
 					}
 				}
-				f.call(linksPost, params{"Url": "https://e.com/" + p.firstID(), "WebsiteId": website})
+				if a := f.call(linksPost, params{"Url": "https://e.com/" + p.firstID(), "WebsiteId": website}); a.Status != 0 {
+					t.Errorf("link: Status %d: %s", a.Status, a.Message)
+				}
 			}
 		})
 	}

@@ -2,45 +2,51 @@ package network
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"strconv"
 
 	"github.com/go-json-experiment/json"
 )
 
-// linkFolder is the path segment of the links that the service hands out.
-const linkFolder = "c"
-
 // linkData is the Data of links.post.
 type linkData struct {
-	URL    string `json:"Url"`
-	LinkID string `json:"LinkId"`
+	URL       string `json:"Url"`
+	LinkID    string `json:"LinkId"`
+	ProgramID string `json:"ProgramId"`
 }
 
-// postLink answers links.post: a link of this service that leads to Url. The
-// same website and address give the same link.
+// linkRequest is what links.post asks for.
+type linkRequest struct {
+	publisher       int64
+	website, target string
+	subID, program  string // may be ""
+}
+
+// postLink answers links.post: a link of this service that leads to Url, which
+// has to be in the domains of an open program. The same website, address and
+// sub id give the same link.
 func (s *Service) postLink(ctx context.Context, by caller, f *form, b []byte) ([]byte, error) {
-	target, website := f.required("Url"), f.required("WebsiteId")
-	if !webAddress(target) {
+	r := linkRequest{
+		publisher: by.publisher, target: f.required("Url"), website: f.required("WebsiteId"),
+		subID: f.text("SubId"), program: f.text("ProgramId"),
+	}
+	if !webAddress(r.target) {
 		f.breaks("Url", "an absolute http or https address")
 	}
 	if f.err != nil {
 		return nil, f.err
 	}
-	var id int64
+	var l link
 	err := s.store.change(ctx, func(c *change) (err error) {
-		id, err = c.link(ctx, by.publisher, website, target)
+		l, err = c.link(ctx, r)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	number := strconv.FormatInt(id, 10)
-	data, err := json.Marshal(linkData{URL: by.origin + "/" + linkFolder + "/" + number, LinkID: number})
+	number := strconv.FormatInt(l.id, 10)
+	data, err := json.Marshal(linkData{by.origin + "/" + linkFolder + "/" + number, number, l.program})
 	return append(b, data...), err
 }
 
@@ -49,43 +55,104 @@ func webAddress(s string) bool {
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.User == nil
 }
 
-// link returns the number of a website's link to a target, a new one if there
-// is none yet.
-func (c *change) link(ctx context.Context, publisher int64, website, target string) (int64, error) {
+// link is a link with its program, id 0 for none.
+type link struct {
+	id      int64
+	program string
+}
+
+// link returns the link that a request asks for, a new one if there is none
+// yet. A link stays with its program as long as that is open and has the
+// target's domain, and then goes over to another one that has it.
+func (c *change) link(ctx context.Context, r linkRequest) (link, error) {
+	if err := c.ownWebsite(ctx, r.publisher, r.website); err != nil {
+		return link{}, err
+	}
+	have, err := c.storedLink(ctx, r)
+	if err != nil {
+		return link{}, err
+	}
+	host, err := targetHost(r.target)
+	if err != nil {
+		return link{}, err
+	}
+	current := ""
+	if have.program != "" {
+		if current, err = c.openProgram(ctx, host, have.program); err != nil {
+			return link{}, err
+		}
+	}
+	switch {
+	case current != "" && (r.program == "" || r.program == current):
+		return have, nil
+	case current != "":
+		return link{}, refuse(StatusNotAllowed, "ProgramId: this website has a link of program %s to Url with this SubId; give another SubId", current)
+	}
+	if r.program, err = c.programFor(ctx, host, r.program); err != nil {
+		return link{}, err
+	}
+	return c.saveLink(ctx, have, r)
+}
+
+func (c *change) ownWebsite(ctx context.Context, publisher int64, website string) error {
 	owned, err := c.found(ctx, `SELECT 1 FROM websites WHERE id = ? AND publisher_id = ?`,
 		[]any{website, publisher}, new(int))
 	if err != nil {
-		return 0, fmt.Errorf("look a website up: %w", err)
+		return fmt.Errorf("look a website up: %w", err)
 	}
 	if !owned {
-		return 0, refuse(StatusNotFound, "WebsiteId: the publisher has no such website")
+		return refuse(StatusNotFound, "WebsiteId: the publisher has no such website")
 	}
-	var id int64
-	known, err := c.found(ctx, `SELECT id FROM links WHERE website_id = ? AND url = ?`, []any{website, target}, &id)
-	if known || err != nil {
-		return id, err
-	}
-	c.counters.link++
-	return c.counters.link, c.exec(ctx, `INSERT INTO links (id, publisher_id, website_id, url, created_at)
-		VALUES (?, ?, ?, ?, ?)`, c.counters.link, publisher, website, target, c.now)
+	return nil
 }
 
-// followLink sends a browser on to the target of a link.
-func (s *Service) followLink(w http.ResponseWriter, r *http.Request, id string) {
-	number, err := strconv.ParseInt(id, 10, 64)
-	if err != nil || number <= 0 {
-		s.writeRefusal(w, refuse(StatusNoRoute, "no such link"))
-		return
+// targetHost returns the name of a target's host.
+func targetHost(target string) (string, error) {
+	u, err := url.Parse(target)
+	if err != nil {
+		return "", refuse(StatusNotAllowed, "Url: no address")
 	}
-	var target string
-	err = s.store.row(r.Context(), `SELECT url FROM links WHERE id = ?`, []any{number}, &target)
+	host, err := domainName(u.Hostname())
+	if err != nil {
+		return "", refuse(StatusNotAllowed, "Url: the target is not in the domains of any open program")
+	}
+	return host, nil
+}
+
+// programFor is openProgram that refuses a host without one.
+func (c *change) programFor(ctx context.Context, host, only string) (string, error) {
+	id, err := c.openProgram(ctx, host, only)
 	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		s.writeRefusal(w, refuse(StatusNoRoute, "no such link"))
-	case err != nil:
-		s.writeRefusal(w, fmt.Errorf("look a link up: %w", err))
+	case err != nil || id != "":
+		return id, err
+	case only != "":
+		return "", refuse(StatusNotAllowed, "Url: the target is not in the domains of an open program with this ProgramId")
 	default:
-		w.Header().Set("Cache-Control", "no-store")
-		http.Redirect(w, r, target, http.StatusFound)
+		return "", refuse(StatusNotAllowed, "Url: the target is not in the domains of any open program")
+	}
+}
+
+func (c *change) storedLink(ctx context.Context, r linkRequest) (l link, err error) {
+	_, err = c.found(ctx, `SELECT id, program_id FROM links WHERE website_id = ? AND url = ? AND sub_id = ?`,
+		[]any{r.website, r.target, r.subID}, &l.id, &l.program)
+	if err != nil {
+		return link{}, fmt.Errorf("look a link up: %w", err)
+	}
+	return l, nil
+}
+
+// saveLink makes the link of a request, or gives the one that is there its
+// program.
+func (c *change) saveLink(ctx context.Context, have link, r linkRequest) (link, error) {
+	switch {
+	case have.id == 0:
+		c.counters.link++
+		return link{c.counters.link, r.program}, c.exec(ctx, `INSERT INTO links
+			(id, publisher_id, website_id, program_id, sub_id, url, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+			c.counters.link, r.publisher, r.website, r.program, r.subID, r.target, c.now)
+	case have.program != r.program:
+		return link{have.id, r.program}, c.exec(ctx, `UPDATE links SET program_id = ? WHERE id = ?`, r.program, have.id)
+	default:
+		return have, nil
 	}
 }

@@ -36,10 +36,13 @@ type order struct {
 	status               schema.SettlementStatus
 	charge               charge
 	details              string // order lines, a JSON array
+	click, promo         string // may be ""
+	newCustomer          int64  // 1 for an order of a new customer
 	created, updated     int64
 	seq                  int64 // of its last line in order_history
 
-	counted times // as order_counts has them, zero before the order is stored
+	counted times  // as order_counts has them, zero before the order is stored
+	settled charge // as settlement_changes has it, zero before the order is stored
 }
 
 // times are the times of an order that a list can be filtered by, 0 for none.
@@ -75,7 +78,8 @@ func (o *order) lines() ([]schema.OrderLine, error) {
 // orderColumns is in the order of [scanOrder] and [change.insert].
 const orderColumns = `id, publisher_id, program_id, program_name, website_id, link_id, sub_id, order_sn,
 	parent_order_sn, order_time, orders_cents, commission_cents, currency, status, confirm_cents,
-	confirm_commission_cents, charge_currency, charge_time, created_at, updated_at, seq, details`
+	confirm_commission_cents, charge_currency, charge_time, created_at, updated_at, seq, details,
+	click_id, promo_code, new_customer`
 
 // scanOrder reads a row of orderColumns.
 func scanOrder(scan func(dest ...any) error) (order, error) {
@@ -84,9 +88,10 @@ func scanOrder(scan func(dest ...any) error) (order, error) {
 	var currency sql.NullString
 	err := scan(&o.id, &o.publisher, &o.program, &o.programName, &o.website, &o.link, &o.subID, &o.sn,
 		&o.parentSn, &o.placed, &o.price, &o.commission, &o.currency, &o.status, &price,
-		&commission, &currency, &at, &o.created, &o.updated, &o.seq, &o.details)
+		&commission, &currency, &at, &o.created, &o.updated, &o.seq, &o.details,
+		&o.click, &o.promo, &o.newCustomer)
 	o.charge = charge{cents(price.V), cents(commission.V), currency.String, at.V}
-	o.counted = o.times()
+	o.counted, o.settled = o.times(), o.charge
 	return o, err
 }
 

@@ -1,9 +1,7 @@
 package network_test
 
 import (
-	"encoding/json"
 	"errors"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -94,37 +92,5 @@ func TestAddRefuses(t *testing.T) {
 	}
 	if n := f.number(`SELECT COUNT(*) FROM publishers`); n != 1 {
 		t.Errorf("%d publishers after refusals, want 1", n)
-	}
-}
-
-func TestLinks(t *testing.T) {
-	f := start(t, nil)
-	target := "https://shop.example/商品?a=1&b=2"
-	post := func(url, site string) (link struct{ Url, LinkId string }) {
-		t.Helper()
-		a := f.call(linksPost, params{"Url": url, "WebsiteId": site})
-		if err := json.Unmarshal(a.Data, &link); err != nil {
-			t.Fatalf("Status %d: %s, %v", a.Status, a.Message, err)
-		}
-		return link
-	}
-	link := post(target, website)
-	if link.Url != f.server.URL+"/c/"+link.LinkId || link.LinkId == "" {
-		t.Errorf("%+v", link)
-	}
-	if again := post(target, website); again != link {
-		t.Errorf("the same again gives %+v, not %+v", again, link)
-	}
-	if other := post(target, "1027"); other == link {
-		t.Error("another website gets the same link")
-	}
-	for _, method := range []string{http.MethodGet, http.MethodHead} {
-		a := f.do(method, "/c/"+link.LinkId, nil, "")
-		if a.HTTP != http.StatusFound || a.header.Get("Location") == "" {
-			t.Errorf("%s: HTTP %d to %q", method, a.HTTP, a.header.Get("Location"))
-		}
-	}
-	if got := f.query(`SELECT url FROM links WHERE id = ?`, link.LinkId)[0][0]; got != target {
-		t.Errorf("stored %q", got)
 	}
 }

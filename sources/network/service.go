@@ -11,6 +11,7 @@ import (
 type Service struct {
 	config     Config
 	store      *store
+	clicks     *clickLog
 	bookmarks  bookmarks
 	operations map[string]sides // by service name
 	places     chan struct{}    // one for each request under way
@@ -28,10 +29,13 @@ func Open(ctx context.Context, config Config) (*Service, error) {
 	if s.store, err = openStore(ctx, config.DB, s.unix); err != nil {
 		return nil, err
 	}
+	s.clicks = newClickLog(ctx, s.store, config.Logger)
 	s.operations = map[string]sides{
-		s.name("service.links.post"):             {publisher: s.postLink},
-		s.name("open-service.orders.query.get"):  {publisher: s.queryOrders},
-		s.name("open-service.orders.detail.get"): {publisher: s.orderDetail},
+		s.name("service.links.post"):              {publisher: s.postLink},
+		s.name("service.orders.post"):             {advertiser: s.reportOrder},
+		s.name("open-service.orders.query.get"):   {publisher: s.queryOrders, advertiser: s.brandOrders},
+		s.name("open-service.orders.detail.get"):  {publisher: s.orderDetail, advertiser: s.brandOrder},
+		s.name("open-service.programs.query.get"): {advertiser: s.brandPrograms},
 	}
 	return s, nil
 }
@@ -39,9 +43,12 @@ func Open(ctx context.Context, config Config) (*Service, error) {
 // name is the service name of an operation.
 func (s *Service) name(operation string) string { return s.config.ServicePrefix + "." + operation }
 
-// Close closes the database. Requests that are still under way fail; shut the
+// Close writes the clicks that are left and closes the database. Requests that are still under way fail; shut the
 // HTTP server down before.
-func (s *Service) Close() error { return s.store.close() }
+func (s *Service) Close() error {
+	s.clicks.close()
+	return s.store.close()
+}
 
 // Handler answers the API: POST {KEY}/{SERVICE}, and GET c/{LinkId} for the
 // links that links.post hands out. The context of a request bounds its work;

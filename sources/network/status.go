@@ -16,10 +16,13 @@ const (
 	StatusUnknownKey Status = 40101
 	StatusSignature  Status = 40102
 	StatusTimestamp  Status = 40103
+	StatusNotAllowed Status = 40301
+	StatusClick      Status = 40302
 	StatusNoRoute    Status = 40400
 	StatusNotFound   Status = 40401
 	StatusNoService  Status = 40402
 	StatusMethod     Status = 40500
+	StatusConflict   Status = 40901
 	StatusTooLarge   Status = 41300
 	StatusTooMany    Status = 42900
 	StatusInternal   Status = 50000
@@ -46,10 +49,13 @@ var statuses = []StatusInfo{
 	{StatusUnknownKey, http.StatusOK, "the App Key or ADS_KEY of the path is not known"},
 	{StatusSignature, http.StatusOK, "Sign is not the signature of this request"},
 	{StatusTimestamp, http.StatusOK, "Timestamp is too far from the service's clock"},
+	{StatusNotAllowed, http.StatusOK, "the program does not take this: a target outside its domains, another currency, a closed program"},
+	{StatusClick, http.StatusOK, "ClickId is not known, or its click is too old, of another program, or not the order's"},
 	{StatusNoRoute, http.StatusNotFound, "nothing has this path"},
 	{StatusNotFound, http.StatusOK, "the publisher has no such order or website"},
 	{StatusNoService, http.StatusOK, "the service name of the path is not known to this side"},
 	{StatusMethod, http.StatusMethodNotAllowed, "the method is not POST"},
+	{StatusConflict, http.StatusOK, "the report contradicts what the order is; the message says where"},
 	{StatusTooLarge, http.StatusRequestEntityTooLarge, "the body has more than 1 MiB"},
 	{StatusTooMany, http.StatusTooManyRequests, "too many requests; Retry-After says when to come back"},
 	{StatusInternal, http.StatusOK, "the service failed; the same request may pass later"},

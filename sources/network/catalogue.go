@@ -157,10 +157,10 @@ func (c *change) addProgram(ctx context.Context, p *program) error {
 // exchangeRate is how much of its charge currency the program gives for one of
 // its currency.
 func (p *program) exchangeRate() decimal.Decimal {
-	switch {
-	case p.currency == p.chargeCurrency:
+	switch p.currency {
+	case p.chargeCurrency:
 		return decimal.NewFromInt(1)
-	case p.currency == "USD":
+	case "USD":
 		return yuanPerDollar
 	default:
 		return decimal.NewFromInt(1).DivRound(yuanPerDollar, 4)

@@ -13,7 +13,10 @@
 //     Total is one state of the database. Between two pages the orders may
 //     change, and one that is changed leaves its place in an UpdateTime window:
 //     those behind it move up, as they do on live networks.
-//   - A publisher sees its own orders only.
+//   - A publisher sees its own orders only, and a brand those of its programs.
+//   - A click whose id was given out is written, before the redirect or within
+//     the time that the database was held by others; see clickLog.
+//   - An order report that says nothing new changes nothing.
 //
 // The database is a SQLite file or PostgreSQL (see [Config.DB]). Changes take
 // turns in both; a list is read in a snapshot, while they go on.

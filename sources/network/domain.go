@@ -35,10 +35,8 @@ func domainName(host string) (string, error) {
 }
 
 func domainLabel(label string) bool {
-	foreign := func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' || r == '_')
-	}
-	return label != "" && len(label) <= 63 && !strings.ContainsFunc(label, foreign)
+	const allowed = "abcdefghijklmnopqrstuvwxyz0123456789-_"
+	return label != "" && len(label) <= 63 && strings.Trim(label, allowed) == ""
 }
 
 // domains are the domains that a host belongs to: its own name first, then

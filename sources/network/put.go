@@ -59,7 +59,7 @@ func (c *change) insert(o *order) {
 		o.id, o.publisher, o.program, o.programName, o.website, o.link, o.subID, o.sn,
 		o.parentSn, o.placed, int64(o.price), int64(o.commission), o.currency, int64(o.status), price,
 		commission, currency, at, o.created, o.updated, o.seq, o.details,
-		o.click, o.promo, o.newCustomer, o.head())
+		o.click, o.promo, o.newCustomer, int64(o.confirmed), o.head())
 }
 
 // update writes what may change in the life of an order.
@@ -72,9 +72,9 @@ func (c *change) update(ctx context.Context, o *order) error {
 	price, commission, currency, at := o.charge.values()
 	return c.exec(ctx, `UPDATE orders SET order_time = ?, orders_cents = ?, commission_cents = ?, status = ?, confirm_cents = ?,
 		confirm_commission_cents = ?, charge_currency = ?, charge_time = ?, updated_at = ?, seq = ?, details = ?,
-		promo_code = ?, new_customer = ?, head = ? WHERE id = ?`,
+		promo_code = ?, new_customer = ?, confirmed_cents = ?, head = ? WHERE id = ?`,
 		o.placed, int64(o.price), int64(o.commission), int64(o.status), price,
-		commission, currency, at, o.updated, o.seq, o.details, o.promo, o.newCustomer, o.head(), o.id)
+		commission, currency, at, o.updated, o.seq, o.details, o.promo, o.newCustomer, int64(o.confirmed), o.head(), o.id)
 }
 
 // order reads one order by its number.

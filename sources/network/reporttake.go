@@ -33,7 +33,7 @@ func (o *order) take(p *offer, r *report, now int64) ([]schema.OrderLine, error)
 	}
 	s := settling{order: o, before: before, offer: p, tariff: t, report: r, lines: lines, now: now}
 	s.settle(to)
-	for _, amount := range []cents{o.price, total(lines), o.commission, o.charge.price, o.charge.commission} {
+	for _, amount := range []cents{o.price, sum(r.items), o.commission, o.charge.price, o.charge.commission} {
 		if amount > maxAmount {
 			return nil, &schema.ParamError{Name: "Amount", Rule: "amounts and commissions of at most 99999999.99 in all"}
 		}
@@ -64,13 +64,16 @@ func (o *order) estimate(t tariff, r *report, to schema.SettlementStatus) ([]sch
 	}
 	if len(r.items) > 0 {
 		lines, o.commission = o.newLines(t, r.items, lines)
-		if err := o.setLines(lines); err != nil {
-			return nil, fmt.Errorf("order lines: %w", err)
-		}
 	} else if len(lines) == 0 && (isNew || price != o.price) {
 		o.commission = t.commission("", price, 1)
 	}
 	o.price = price
+	if len(r.items) == 0 && !isNew {
+		return lines, nil
+	}
+	if err := o.setLines(lines); err != nil {
+		return nil, fmt.Errorf("order lines: %w", err)
+	}
 	return lines, nil
 }
 
@@ -128,28 +131,27 @@ type settling struct {
 // settlement, until a report gives another Amount or items of another worth.
 // ChargeTime is when the present amounts were set.
 func (s *settling) settle(to schema.SettlementStatus) {
-	from := s.status
+	from, given := s.status, s.report.amount
 	s.status = to
 	switch {
 	case to == schema.Pending:
-		s.charge = charge{}
+		s.charge, s.confirmed = charge{}, 0
+	case to == schema.Invalid && (from != to || s.charge.at == 0):
+		s.charge, s.confirmed = charge{currency: s.offer.chargeCurrency, at: s.now}, 0
 	case to == schema.Invalid:
-		if from != to || s.charge.at == 0 {
-			s.charge = charge{currency: s.offer.chargeCurrency, at: s.now}
-		}
-	case !settled(from):
-		amount := s.price
-		if s.report.amount != nil {
-			amount = *s.report.amount
-		}
-		s.confirm(amount)
-	case s.report.amount != nil:
-		if s.offer.exchanged(*s.report.amount, s.currency) != s.charge.price {
-			s.confirm(*s.report.amount)
-		}
-	case s.price != s.before.price || s.commission != s.before.commission:
+	case given != nil && (!settled(from) || *given != s.confirmed || s.revalued()):
+		s.confirm(*given)
+	case given == nil && (!settled(from) || s.price != s.before.price):
 		s.confirm(s.price)
+	case given == nil && s.revalued():
+		s.confirm(s.confirmed)
 	}
+}
+
+// revalued reports whether the items of the report have changed what the order
+// is worth.
+func (s *settling) revalued() bool {
+	return s.price != s.before.price || s.commission != s.before.commission
 }
 
 // settled reports whether a status has confirmed amounts.
@@ -157,6 +159,7 @@ func settled(s schema.SettlementStatus) bool { return s == schema.Confirmed || s
 
 // confirm sets the confirmed amounts, in the program's charge currency.
 func (s *settling) confirm(amount cents) {
+	s.confirmed = amount
 	s.charge = charge{
 		price:      s.offer.exchanged(amount, s.currency),
 		commission: s.offer.exchanged(s.earned(amount), s.currency),

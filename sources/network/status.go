@@ -16,6 +16,7 @@ const (
 	StatusUnknownKey Status = 40101
 	StatusSignature  Status = 40102
 	StatusTimestamp  Status = 40103
+	StatusReplay     Status = 40104
 	StatusNotAllowed Status = 40301
 	StatusClick      Status = 40302
 	StatusNoRoute    Status = 40400
@@ -43,12 +44,13 @@ type StatusInfo struct {
 
 var statuses = []StatusInfo{
 	{StatusSuccess, http.StatusOK, "success"},
-	{StatusBody, http.StatusOK, "the body is no JSON object that can be signed, or not declared as JSON"},
+	{StatusBody, http.StatusOK, "the body is not what its Content-Type says, cannot be signed, or is of a type that is not taken"},
 	{StatusParameter, http.StatusOK, "a parameter is missing or breaks the rule of its type"},
 	{StatusSpan, http.StatusOK, "Stime and Etime are too far apart"},
 	{StatusUnknownKey, http.StatusOK, "the App Key or ADS_KEY of the path is not known"},
 	{StatusSignature, http.StatusOK, "Sign is not the signature of this request"},
 	{StatusTimestamp, http.StatusOK, "Timestamp is too far from the service's clock"},
+	{StatusReplay, http.StatusOK, "this signed request was taken already (only when replays are refused)"},
 	{StatusNotAllowed, http.StatusOK, "the program does not take this: a target outside its domains, another currency, a closed program"},
 	{StatusClick, http.StatusOK, "ClickId is not known, or its click is too old, of another program, or not the order's"},
 	{StatusNoRoute, http.StatusNotFound, "nothing has this path"},

@@ -28,6 +28,7 @@ type networkFlags struct {
 	history               time.Duration
 	bareList, omitDetails bool
 	simulated             bool // whether there is anything to simulate
+	refuseReplays         bool
 }
 
 func newNetwork(o *options) *cobra.Command {
@@ -73,6 +74,7 @@ func (f *networkFlags) register(c *cobra.Command) {
 	fl.StringVar(&f.prefix, "service-prefix", "svc", "first segment of the service names")
 	fl.StringVar(&f.zone, "time-zone", "Asia/Shanghai", "zone of OrderTime and ChargeTime")
 	fl.DurationVar(&f.window, "clock-window", network.DefaultTimestampWindow, "how far a Timestamp may be off; negative for any")
+	fl.BoolVar(&f.refuseReplays, "refuse-replays", false, "refuse a signed request that was taken already, within the clock window")
 	fl.Int64Var(&f.orders, "orders", 0, "fill the database with so many orders")
 	fl.Int64Var(&f.moves, "moves", 0, "stop the simulator after so many changes (0: never)")
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of the simulator")
@@ -133,7 +135,8 @@ func openNetwork(ctx context.Context, f networkFlags, log *slog.Logger) (*networ
 	}
 	service, err := network.Open(ctx, network.Config{
 		DB: f.db, ServicePrefix: f.prefix, BaseURL: f.baseURL, TimeZone: zone, TimestampWindow: f.window,
-		BareList: f.bareList, OmitDetails: f.omitDetails, Logger: log,
+		RefuseReplays: f.refuseReplays,
+		BareList:      f.bareList, OmitDetails: f.omitDetails, Logger: log,
 	})
 	if err != nil {
 		return nil, usage(err)

@@ -41,6 +41,13 @@ type Config struct {
 	// TimestampWindow is how far, either way, a request's Timestamp may be from
 	// the service's clock; 300 s when 0, any distance when negative.
 	TimestampWindow time.Duration
+	// RefuseReplays refuses the same signed request, which is the same key and
+	// Sign, as long as its Timestamp is within the window, which may not be
+	// negative then. A client that asks for the same twice within a second has
+	// to make the two differ, as with a parameter of its own. What was taken is
+	// remembered by the process, up to 1,048,576 requests (more get HTTP 429
+	// until the oldest leave the window), and forgotten when it ends.
+	RefuseReplays bool
 	// MaxConcurrent is how many requests are answered at once; more get HTTP
 	// 503. 256 when 0.
 	MaxConcurrent int
@@ -102,6 +109,9 @@ func (c Config) check() error {
 	if strings.Contains(c.ServicePrefix, ".") || checkKey("ServicePrefix", c.ServicePrefix) != nil {
 		errs = append(errs, &ConfigError{"ServicePrefix", `give letters, digits and "_ ~ -" only`})
 	}
+	if c.RefuseReplays && c.TimestampWindow < 0 {
+		errs = append(errs, &ConfigError{"RefuseReplays", "nothing ends the memory of what was taken, give a TimestampWindow that is not negative"})
+	}
 	if c.MaxConcurrent < 0 {
 		errs = append(errs, &ConfigError{"MaxConcurrent", "negative, give at least 1"})
 	}
@@ -113,13 +123,13 @@ func (c Config) check() error {
 	return errors.Join(errs...)
 }
 
-// basePath is the path of BaseURL.
+// basePath is the path of BaseURL, as a request has it.
 func (c Config) basePath() string {
 	u, err := url.Parse(c.BaseURL)
 	if err != nil {
 		return ""
 	}
-	return u.Path
+	return u.EscapedPath()
 }
 
 // maxKey bounds a key, in bytes.

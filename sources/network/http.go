@@ -1,11 +1,10 @@
 package network
 
 import (
+	"bytes"
 	"context"
 	"errors"
-	"io"
 	"log/slog"
-	"mime"
 	"net/http"
 	"strconv"
 	"strings"
@@ -16,6 +15,9 @@ import (
 
 // maxBody bounds the body of a request, in bytes.
 const maxBody = 1 << 20
+
+// maxGrow bounds the memory that a request gets on its word, in bytes.
+const maxGrow = 4 << 10
 
 // retryAfter is what an overloaded service asks for, in seconds.
 const retryAfter = "1"
@@ -29,7 +31,7 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request) {
 		s.writeRefusal(w, refuse(StatusOverload, "too many requests at once, try again later"))
 		return
 	}
-	key, service, ok := splitPath(r.URL.Path, s.config.basePath())
+	key, service, ok := splitPath(r.URL.EscapedPath(), s.basePath)
 	switch {
 	case !ok:
 		s.writeRefusal(w, refuse(StatusNoRoute, "nothing has this path, want {APP_KEY}/{SERVICE}"))
@@ -38,13 +40,22 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request) {
 	case key == linkFolder && (r.Method == http.MethodGet || r.Method == http.MethodHead):
 		s.followLink(w, r, service)
 	default:
-		w.Header().Set("Allow", http.MethodPost)
+		w.Header().Set("Allow", allowed(key))
 		s.writeRefusal(w, refuse(StatusMethod, "want the method POST"))
 	}
 }
 
-// splitPath takes "{base}/{KEY}/{SERVICE}" apart. Nothing is cleaned up: a
-// path with an empty segment is no such path.
+// allowed are the methods of a path.
+func allowed(key string) string {
+	if key == linkFolder {
+		return "GET, HEAD, POST"
+	}
+	return http.MethodPost
+}
+
+// splitPath takes "{base}/{KEY}/{SERVICE}" apart, as it was sent: the path is
+// signed, and neither keys nor service names need percent escapes. Nothing is
+// cleaned up: a path with an empty segment is no such path.
 func splitPath(path, base string) (key, service string, ok bool) {
 	path, ok = strings.CutPrefix(path, base+"/")
 	if !ok {
@@ -64,7 +75,9 @@ func (s *Service) call(w http.ResponseWriter, r *http.Request, key, service stri
 	a := answers.Get().(*answerBuffer)
 	defer answers.Put(a)
 	a.bytes = append(a.bytes[:0], `{"Status":0,"Message":"success","Data":`...)
-	a.bytes, err = s.answer(r.Context(), request{key: key, service: service, body: body, origin: s.origin(r)}, a.bytes)
+	a.bytes, err = s.answer(r.Context(), request{
+		key: key, service: service, contentType: r.Header.Get("Content-Type"), body: body, origin: s.origin(r),
+	}, a.bytes)
 	if err != nil {
 		s.writeRefusal(w, err)
 		return
@@ -79,16 +92,17 @@ type answerBuffer struct{ bytes []byte }
 
 var answers = sync.Pool{New: func() any { return new(answerBuffer) }}
 
+// readBody reads the body of a request as it stands.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
 		return nil, refuse(StatusBody, "Content-Encoding: want none")
 	}
-	if declared := r.Header.Get("Content-Type"); declared != "" {
-		if media, _, _ := mime.ParseMediaType(declared); media != "application/json" { // "" when there is none
-			return nil, refuse(StatusBody, "Content-Type: want application/json")
-		}
+	if len(r.Header["Content-Type"]) > 1 {
+		return nil, refuse(StatusBody, "Content-Type: want one")
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	var body bytes.Buffer
+	body.Grow(int(min(max(r.ContentLength, 0), maxGrow)) + bytes.MinRead)
+	_, err := body.ReadFrom(http.MaxBytesReader(w, r.Body, maxBody))
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
@@ -96,7 +110,7 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	case err != nil:
 		return nil, refuse(StatusBody, "body: cut short")
 	default:
-		return body, nil
+		return body.Bytes(), nil
 	}
 }
 
@@ -120,7 +134,7 @@ func (s *Service) writeRefusal(w http.ResponseWriter, err error) {
 		s.config.Logger.Error("request failed", slog.Int("status", int(r.status)), slog.Any("error", r.err))
 	}
 	code := r.status.HTTP()
-	if code == http.StatusServiceUnavailable {
+	if code == http.StatusServiceUnavailable || code == http.StatusTooManyRequests {
 		w.Header().Set("Retry-After", retryAfter)
 	}
 	s.write(w, code, appendRefusal(nil, r.status, r.message))

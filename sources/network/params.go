@@ -1,75 +1,17 @@
 package network
 
 import (
-	"bytes"
 	"strconv"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/orderwire/orderwire/schema"
+	"github.com/orderwire/orderwire/sources/network/internal/wire"
 )
-
-// params are the parameters of a request, by name. Numbers and strings are
-// taken alike (specification 2.2 shows Timestamp as both).
-type params map[string]param
-
-// param is the value of a parameter: its text when it is a string or a number.
-type param struct {
-	kind jsontext.Kind
-	text string
-	raw  jsontext.Value // an array or object as it came
-	size int            // of the value in the body, in bytes
-}
-
-// parseParams reads the members of a body. It tells a body that is no object,
-// repeats a name or is not UTF-8; the rest is left to [openapi.Verify].
-func parseParams(body []byte) (params, error) {
-	dec := jsontext.NewDecoder(bytes.NewReader(body))
-	if dec.PeekKind() != '{' {
-		return nil, refuse(StatusBody, "body: want a JSON object")
-	}
-	broken := func() error { return refuse(StatusBody, "body: broken JSON at byte %d", dec.InputOffset()) }
-	if _, err := dec.ReadToken(); err != nil {
-		return nil, broken()
-	}
-	p := params{}
-	for dec.PeekKind() != '}' {
-		name, err := dec.ReadToken()
-		if err != nil {
-			return nil, broken()
-		}
-		key := name.String()
-		value, err := dec.ReadValue()
-		if err != nil {
-			return nil, broken()
-		}
-		p[key] = newParam(value)
-	}
-	return p, nil
-}
-
-func newParam(value jsontext.Value) param {
-	p := param{kind: value.Kind(), size: len(value)}
-	switch p.kind {
-	case '"':
-		text, err := jsontext.AppendUnquote(nil, value)
-		if err != nil {
-			p.kind = 0
-		}
-		p.text, p.size = string(text), len(text)
-	case '0':
-		p.text = string(value)
-	case '[', '{':
-		p.raw = value.Clone()
-	}
-	return p
-}
 
 // form takes parameters out and keeps the first rule that one of them breaks,
 // so that an operation reads all of its parameters and then looks at err.
 type form struct {
-	params params
+	params wire.Params
 	err    error
 }
 
@@ -81,27 +23,35 @@ func (f *form) fail(err error) {
 }
 
 func (f *form) breaks(name, rule string) {
-	f.fail(&schema.ParamError{Name: name, Rule: rule, Length: f.params[name].size})
+	p, _ := f.params.Get(name)
+	f.fail(&schema.ParamError{Name: name, Rule: rule, Length: p.Size})
 }
 
-// text returns a string, "" when it is absent or empty.
+// given reports whether a parameter is there, empty or not.
+func (f *form) given(name string) bool {
+	_, given := f.params.Get(name)
+	return given
+}
+
+// text returns a string, "" when it is absent or empty. It refuses NUL, which
+// not every database can hold.
 func (f *form) text(name string) string {
-	p, given := f.params[name]
+	p, given := f.params.Get(name)
 	switch {
 	case !given:
 		return ""
-	case p.kind != '"' && p.kind != '0':
+	case p.Kind != '"' && p.Kind != '0':
 		f.breaks(name, "a string or a number")
 		return ""
-	case strings.ContainsRune(p.text, 0):
-		f.breaks(name, "no character U+0000") // which not every database can hold
+	case strings.IndexByte(p.Text, 0) >= 0:
+		f.breaks(name, "a string without NUL characters")
 		return ""
 	}
-	if err := schema.ValidateString(name, p.text); err != nil {
+	if err := schema.ValidateString(name, p.Text); err != nil {
 		f.fail(err)
 		return ""
 	}
-	return p.text
+	return p.Text
 }
 
 // required returns a string that has to be there and not be empty.
@@ -163,7 +113,7 @@ func (f *form) choice(name, rule string, values ...string) string {
 // agree checks a parameter that repeats a part of the path (specification
 // 5.1.4: they may be repeated).
 func (f *form) agree(name, want string) {
-	if _, given := f.params[name]; given && f.text(name) != want {
+	if f.given(name) && f.text(name) != want {
 		f.breaks(name, "the same as in the path")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/orderwire/orderwire/schema"
+	"github.com/orderwire/orderwire/sources/network/internal/wire"
 	"github.com/orderwire/orderwire/sources/openapi"
 )
 
@@ -36,11 +37,14 @@ func refuse(status Status, format string, args ...any) error {
 func (s *Service) refusalOf(err error) *refusal {
 	var r *refusal
 	var param *schema.ParamError
+	var body *wire.Error
 	switch {
 	case errors.As(err, &r):
 		return r
 	case errors.As(err, &param):
 		return &refusal{status: StatusParameter, message: param.Error()}
+	case errors.As(err, &body):
+		return &refusal{status: StatusBody, message: body.Error()}
 	case errors.Is(err, openapi.ErrBody):
 		return &refusal{status: StatusBody, message: "body: " + err.Error()} // which quotes nothing of it
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), s.store.busy(err):

@@ -194,7 +194,7 @@ func TestHTTPFails(t *testing.T) {
 		{"three segments", "POST", path + "/x", 404, network.StatusNoRoute},
 		{"slash at the end", "POST", path + "/", 404, network.StatusNoRoute},
 		{"up and down", "POST", "/x/../" + appKey + "/" + ordersQuery, 404, network.StatusNoRoute},
-		{"slash in the key", "POST", "/a%2Fb/" + ordersQuery, 404, network.StatusNoRoute},
+		{"slash in the key", "POST", "/a%2Fb/" + ordersQuery, 200, network.StatusUnknownKey},
 		{"GET", "GET", path, 405, network.StatusMethod},
 		{"PUT", "PUT", path, 405, network.StatusMethod},
 		{"DELETE", "DELETE", "/c/100001", 405, network.StatusMethod},
@@ -220,7 +220,7 @@ func TestHTTPFails(t *testing.T) {
 		body := f.signed(appKey, appSecret, ordersQuery, params{"Stime": now, "Etime": now})
 		for contentType, want := range map[string]network.Status{
 			"": 0, "application/json": 0, "Application/JSON; charset=utf-8": 0, "application/json;": 0,
-			"text/plain": network.StatusBody, "application/x-www-form-urlencoded": network.StatusBody, ";": network.StatusBody,
+			"text/plain": network.StatusBody, "application/x-www-form-urlencoded": network.StatusParameter, ";": network.StatusBody,
 		} {
 			if a := f.do("POST", path, bytes.NewReader(body), contentType); a.Status != want {
 				t.Errorf("%q: Status %d: %s", contentType, a.Status, a.Message)

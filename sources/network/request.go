@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/orderwire/orderwire/sources/network/internal/wire"
 	"github.com/orderwire/orderwire/sources/openapi"
 )
 
 // request is a call of the API as it came.
 type request struct {
 	key, service string // the segments of the path
+	contentType  string // of the body, "" for none
 	body         []byte
 	origin       string // beginning of the links that the answer holds
 }
@@ -62,11 +64,15 @@ func (s *Service) answerAdvertiser(ctx context.Context, r request, key access, b
 	if op == nil {
 		return nil, refuse(StatusNoService, "no such service for an ADS_KEY")
 	}
-	p, err := parseParams(r.body)
+	body, err := wire.Parse(r.contentType, r.body)
 	if err != nil {
 		return nil, err
 	}
-	return op(ctx, caller{advertiser: key.owner, origin: r.origin}, &form{params: p}, b)
+	f := &form{params: body.Params}
+	if f.agreeWith(r); f.err != nil {
+		return nil, f.err
+	}
+	return op(ctx, caller{advertiser: key.owner, origin: r.origin}, f, b)
 }
 
 // access is what a key gives access to.
@@ -76,16 +82,19 @@ type access struct {
 	secrets    []string // valid ones, newest first; none for an ADS_KEY
 }
 
+// access looks a key up. What cannot be a key, as what a path can hold besides,
+// never reaches the database. A key that is unknown or disabled is refused
+// before anything is done with a secret.
 func (s *Service) access(ctx context.Context, key string) (access, error) {
 	if checkKey("", key) != nil {
-		return access{}, refuse(StatusUnknownKey, "the key of the path is not known")
+		return access{}, errUnknownKey()
 	}
 	var publisher, advertiser sql.Null[int64]
 	err := s.store.row(ctx, `SELECT publisher_id, advertiser_id FROM access_keys
 		WHERE access_key = ? AND disabled_at IS NULL`, []any{key}, &publisher, &advertiser)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return access{}, refuse(StatusUnknownKey, "the key of the path is not known")
+		return access{}, errUnknownKey()
 	case err != nil:
 		return access{}, fmt.Errorf("look a key up: %w", err)
 	}
@@ -119,38 +128,50 @@ func (s *Service) secrets(ctx context.Context, key string) ([]string, error) {
 	return all, rows.Err()
 }
 
+func errUnknownKey() error { return refuse(StatusUnknownKey, "the key of the path is not known") }
+
 // verify checks the signature over the body as it was sent, and then the
 // common parameters (specification 2.2). The clock comes after the signature,
-// so a stale request still tells whether its signature is right.
+// so a stale request still tells whether its signature is right, and the replay
+// comes last, so that only what was signed is remembered.
 func (s *Service) verify(r request, secrets []string) (*form, error) {
-	p, err := parseParams(r.body)
+	body, err := wire.Parse(r.contentType, r.body)
 	if err != nil {
 		return nil, err
 	}
-	f := &form{params: p}
+	f := &form{params: body.Params}
 	sign := f.required(openapi.SignField)
 	if f.err != nil {
 		return nil, f.err
 	}
-	ok := false
-	for _, secret := range secrets {
-		matches, err := openapi.Verify(secret, r.path(), r.body, sign)
-		if err != nil {
-			return nil, err
-		}
-		ok = ok || matches
-	}
-	if !ok {
+	switch ok, err := body.SignedBy(r.path(), sign, secrets); {
+	case err != nil:
+		return nil, err
+	case !ok:
 		return nil, refuse(StatusSignature, "Sign is not the signature of this request")
 	}
-	f.agree("AppKey", r.key)
-	f.agree("Service", r.service)
+	f.agreeWith(r)
 	sent := f.requiredInteger("Timestamp")
 	if f.err != nil {
 		return nil, f.err
 	}
+	return f, s.fresh(r.key, sign, sent)
+}
+
+// fresh checks a Timestamp, and that the request was not taken before.
+func (s *Service) fresh(key, sign string, sent int64) error {
 	if window := s.config.TimestampWindow; window >= 0 && s.clockDistance(sent) > window {
-		return nil, refuse(StatusTimestamp, "Timestamp: want within %.0f s of the service's clock", window.Seconds())
+		return refuse(StatusTimestamp, "Timestamp: want within %.0f s of the service's clock", window.Seconds())
 	}
-	return f, nil
+	if s.taken == nil {
+		return nil
+	}
+	return s.taken.take(key, sign, sent, s.unix())
+}
+
+// agreeWith checks the parameters that may repeat the path (specification 2.2
+// and 5.1.4).
+func (f *form) agreeWith(r request) {
+	f.agree("AppKey", r.key)
+	f.agree("Service", r.service)
 }

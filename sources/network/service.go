@@ -15,6 +15,8 @@ type Service struct {
 	bookmarks  bookmarks
 	operations map[string]sides // by service name
 	places     chan struct{}    // one for each request under way
+	basePath   string           // of the configuration's BaseURL, escaped
+	taken      *takenSet        // nil when replays are taken
 }
 
 // Open opens the database and brings its tables up to date. The error wraps a
@@ -24,7 +26,10 @@ func Open(ctx context.Context, config Config) (*Service, error) {
 	if err := config.check(); err != nil {
 		return nil, err
 	}
-	s := &Service{config: config, places: make(chan struct{}, config.MaxConcurrent)}
+	s := &Service{config: config, places: make(chan struct{}, config.MaxConcurrent), basePath: config.basePath()}
+	if config.RefuseReplays {
+		s.taken = newTakenSet(config.TimestampWindow)
+	}
 	var err error
 	if s.store, err = openStore(ctx, config.DB, s.unix); err != nil {
 		return nil, err

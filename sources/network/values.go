@@ -1,6 +1,7 @@
 package network
 
 import (
+	"strconv"
 	"strings"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/orderwire/orderwire/schema"
+	"github.com/orderwire/orderwire/sources/network/internal/wire"
 )
 
 // amount returns an amount of money, which may not be negative, and whether it
@@ -29,6 +31,19 @@ func (f *form) amount(name string) (cents, bool) {
 	return cents(d.Shift(schema.MoneyScale).IntPart()), true
 }
 
+// currency returns an ISO 4217 code, def when the parameter is absent or empty.
+func (f *form) currency(name, def string) string {
+	text := f.text(name)
+	if text == "" {
+		return def
+	}
+	if err := schema.ValidateCurrency(name, text); err != nil {
+		f.fail(err)
+		return def
+	}
+	return text
+}
+
 // dateTime returns a time in Unix seconds, def when the parameter is absent or
 // empty. zone is that of a time that names none.
 func (f *form) dateTime(name string, zone *time.Location, def int64) int64 {
@@ -47,8 +62,8 @@ func (f *form) dateTime(name string, zone *time.Location, def int64) int64 {
 // flag returns a truth value, written as 1 and 0, true and false, or yes and
 // no; false when the parameter is absent or empty.
 func (f *form) flag(name string) bool {
-	if p := f.params[name]; p.kind == 't' || p.kind == 'f' {
-		return p.kind == 't'
+	if p, _ := f.params.Get(name); p.Kind == 't' || p.Kind == 'f' {
+		return p.Kind == 't'
 	}
 	switch strings.ToLower(f.text(name)) {
 	case "1", "true", "yes":
@@ -65,26 +80,25 @@ func (f *form) flag(name string) bool {
 // may hold the array as JSON, which is how a form body sends it. What fails in
 // an element is told by [form.take].
 func (f *form) objects(name string, most int) []*form {
-	p, given := f.params[name]
-	raw := p.raw
-	if p.kind == '"' {
-		raw = jsontext.Value(p.text)
+	p, given := f.params.Get(name)
+	raw := p.Raw
+	if p.Kind == '"' {
+		raw = jsontext.Value(p.Text)
 	}
-	if !given || len(raw) == 0 {
+	switch {
+	case !given || p.Kind == '"' && p.Text == "":
+		return nil
+	case len(raw) == 0:
+		f.breaks(name, "an array of objects")
 		return nil
 	}
-	values, err := splitArray(raw)
-	if err != nil || len(values) > most {
-		f.breaks(name, "an array of objects, not too many of them")
+	values, err := wire.Objects(raw, most)
+	if err != nil {
+		f.breaks(name, "an array of at most "+strconv.Itoa(most)+" objects")
 		return nil
 	}
 	all := make([]*form, len(values))
-	for i, v := range values {
-		members, err := parseParams(v)
-		if err != nil {
-			f.breaks(name, "an array of objects")
-			return nil
-		}
+	for i, members := range values {
 		all[i] = &form{params: members}
 	}
 	return all
@@ -95,22 +109,4 @@ func (f *form) take(element *form) {
 	if element.err != nil {
 		f.fail(element.err)
 	}
-}
-
-func splitArray(raw jsontext.Value) (values []jsontext.Value, err error) {
-	dec := jsontext.NewDecoder(strings.NewReader(string(raw)))
-	if dec.PeekKind() != '[' {
-		return nil, refuse(StatusBody, "want an array")
-	}
-	if _, err := dec.ReadToken(); err != nil {
-		return nil, err
-	}
-	for dec.PeekKind() != ']' {
-		v, err := dec.ReadValue()
-		if err != nil {
-			return nil, err
-		}
-		values = append(values, v.Clone())
-	}
-	return values, nil
 }

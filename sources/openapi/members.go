@@ -14,8 +14,11 @@ import (
 // maxDepth bounds the nesting of a value of a signed body.
 const maxDepth = 64
 
+// MaxMembers is how many parameters a signed body may have.
+const MaxMembers = 256
+
 // ErrBody marks a body that cannot be signed: no JSON object, invalid UTF-8,
-// a duplicate name, or nested too deep.
+// a duplicate name, nested too deep, or more than [MaxMembers] parameters.
 var ErrBody = errors.New("not a JSON object that can be signed")
 
 // Members are the parameters of a body in the order in which they are signed:
@@ -49,6 +52,9 @@ func SplitBody(body []byte) (Members, error) {
 		m, err := readMember(dec, body)
 		if err != nil {
 			return nil, err
+		}
+		if len(members) == MaxMembers {
+			return nil, fmt.Errorf("%w: more than %d members", ErrBody, MaxMembers)
 		}
 		members = append(members, m)
 	}

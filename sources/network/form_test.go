@@ -14,7 +14,7 @@ import (
 	"github.com/orderwire/orderwire/sources/network"
 )
 
-// The content types of forms.
+// formType is the content type of a form that is not multipart.
 const formType = "application/x-www-form-urlencoded"
 
 // fields are those of a form.
@@ -74,7 +74,7 @@ func (f fields) multipart(tb testing.TB) (contentType, body string) {
 	return w.FormDataContentType(), b.String()
 }
 
-func (f *fixture) send3(service, contentType, body string) answer {
+func (f *fixture) sendBody(service, contentType, body string) answer {
 	f.tb.Helper()
 	return f.do("POST", "/"+appKey+"/"+service, strings.NewReader(body), contentType)
 }
@@ -110,7 +110,7 @@ func TestForms(t *testing.T) {
 			all := base.with(tt.fields).signedAs(t, tt.sign, appKey, appSecret, ordersQuery, tt.hexAmp)
 			multi, body := all.multipart(t)
 			for contentType, body := range map[string]string{formType: all.encode(), formType + "; charset=UTF-8": all.encode() + "&", multi: body} {
-				a := f.send3(ordersQuery, contentType, body)
+				a := f.sendBody(ordersQuery, contentType, body)
 				if a.Status != network.StatusSuccess || !bytes.Equal(a.Data, plain.Data) {
 					t.Errorf("%s: Status %d: %s\n%s\nwant %s", contentType, a.Status, a.Message, a.Data, plain.Data)
 				}
@@ -125,10 +125,10 @@ func TestFormSignatureOfTheDocumentation(t *testing.T) {
 	f := start(t, func(c *network.Config) { c.TimestampWindow = -1 })
 	f.publisher(network.Publisher{AppKey: "2312521", AppSecret: "demo", Websites: []string{website}})
 	body := "app_key=2312521&timestamp=1692696195&ProgramId=1042&OrderSn=A%26B&sign=86528944432AF18F8CF621B46EA2D6FA"
-	if a := f.send3(ordersDetail, formType, body); a.Status != network.StatusNotFound {
+	if a := f.sendBody(ordersDetail, formType, body); a.Status != network.StatusNotFound {
 		t.Errorf("Status %d: %s; want it signed, and no such order", a.Status, a.Message)
 	}
-	if a := f.send3(ordersDetail, formType, strings.Replace(body, "1042", "1043", 1)); a.Status != network.StatusSignature {
+	if a := f.sendBody(ordersDetail, formType, strings.Replace(body, "1042", "1043", 1)); a.Status != network.StatusSignature {
 		t.Errorf("another program: Status %d: %s", a.Status, a.Message)
 	}
 }

@@ -238,17 +238,3 @@ func TestHTTPFails(t *testing.T) {
 		}
 	})
 }
-
-// Every Status that the package knows is documented once.
-func TestStatusTable(t *testing.T) {
-	last := network.Status(-1)
-	for _, s := range network.Statuses() {
-		if s.Status <= last || s.Meaning == "" || s.Status.HTTP() != s.HTTP {
-			t.Errorf("%+v", s)
-		}
-		if s.Status == 200 {
-			t.Error("200 means success to many clients")
-		}
-		last = s.Status
-	}
-}

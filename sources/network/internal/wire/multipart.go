@@ -2,7 +2,6 @@ package wire
 
 import (
 	"bytes"
-	"errors"
 	"io"
 	"mime"
 	"mime/multipart"
@@ -18,7 +17,7 @@ func splitMultipart(body []byte, boundary string) ([]field, error) {
 	r := multipart.NewReader(bytes.NewReader(body), boundary)
 	for {
 		part, err := r.NextRawPart()
-		if errors.Is(err, io.EOF) {
+		if err == io.EOF { //nolint:errorlint // a form that is cut short is an error that wraps it
 			return fields, nil
 		}
 		if err != nil {

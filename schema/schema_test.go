@@ -234,6 +234,9 @@ func TestParameterTypes(t *testing.T) {
 		{"decimal", schema.ValidateDecimal("P", "-12345678.90"), true},
 		{"nine digits", schema.ValidateDecimal("P", "123456789"), false},
 		{"three places", schema.ValidateDecimal("P", "1.234"), false},
+		{"nothing behind the point", schema.ValidateDecimal("P", "1."), false},
+		{"two signs", schema.ValidateDecimal("P", "-+1"), false},
+		{"exponent", schema.ValidateDecimal("P", "1e+-5"), false},
 		{"empty decimal", schema.ValidateDecimal("P", ""), false},
 		{"integer", schema.ValidateInteger("P", "-1234567890123456"), true},
 		{"17 digits", schema.ValidateInteger("P", "12345678901234567"), false},
@@ -244,6 +247,8 @@ func TestParameterTypes(t *testing.T) {
 		{"zone", second(schema.ParseDateTime("P", "2026-11-01T10:00:00+08:00", utc)), true},
 		{"no zone", second(schema.ParseDateTime("P", "2026-11-01T10:00:00", utc)), true},
 		{"basic", second(schema.ParseDateTime("P", "20261101T100000Z", utc)), true},
+		{"hour of one digit", second(schema.ParseDateTime("P", "2026-11-01T8:00:00Z", utc)), false},
+		{"zone of a day", second(schema.ParseDateTime("P", "2026-11-01T08:00:00+24:00", utc)), false},
 		{"no date", second(schema.ParseDateTime("P", "yesterday", utc)), false},
 	}
 	for _, tt := range tests {

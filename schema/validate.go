@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -42,7 +43,7 @@ func ValidateString(name, s string) error {
 // ValidateDecimal checks an amount: at most 8 digits before the point and 2
 // after it, no exponent.
 func ValidateDecimal(name, s string) error {
-	if _, ok := fastCents(s); !ok || s == "" {
+	if _, ok := fastCents(s); !ok || s == "" || s[len(s)-1] == '.' {
 		return &ParamError{name, "a decimal of at most 8 digits and 2 decimal places", len(s)}
 	}
 	return nil
@@ -79,9 +80,21 @@ var dateTimeLayouts = []string{
 // and zone optional, or a date alone.
 func ParseDateTime(name, s string, loc *time.Location) (time.Time, error) {
 	for _, layout := range dateTimeLayouts {
-		if t, err := time.ParseInLocation(layout, s, loc); err == nil {
+		if t, err := time.ParseInLocation(layout, s, loc); err == nil && wholeHour(s) && zoneWithinDay(t) {
 			return t, nil
 		}
 	}
 	return time.Time{}, &ParamError{name, "an ISO 8601 date and time", len(s)}
+}
+
+// wholeHour reports whether the hour has two digits, of which package time
+// takes one as well.
+func wholeHour(s string) bool {
+	_, clock, given := strings.Cut(s, "T")
+	return !given || len(clock) >= 2 && digits(clock[:2], 2, 2)
+}
+
+func zoneWithinDay(t time.Time) bool {
+	_, offset := t.Zone()
+	return offset > -24*60*60 && offset < 24*60*60
 }

@@ -32,7 +32,7 @@ func respelled(values map[string][]string) (all texts, ok bool) {
 		case "service":
 			name = "Service"
 		}
-		if _, again := all[name]; again || len(list) > 1 || !utf8.ValidString(name+list[0]) {
+		if _, again := all[name]; again || len(list) > 1 || !utf8.ValidString(name) || !utf8.ValidString(list[0]) {
 			return nil, false
 		}
 		all[name] = list[0]

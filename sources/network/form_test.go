@@ -21,7 +21,8 @@ const formType = "application/x-www-form-urlencoded"
 type fields map[string]string
 
 func (f fields) with(more fields) fields {
-	all := maps.Clone(f)
+	all := fields{}
+	maps.Copy(all, f)
 	maps.Copy(all, more)
 	return all
 }
@@ -59,7 +60,7 @@ func (f fields) encode() string {
 }
 
 // multipart returns the body of a multipart form and its Content-Type.
-func (f fields) multipart(tb testing.TB) (contentType, body string) {
+func (f fields) multipart(tb testing.TB) (contentType string, body []byte) {
 	tb.Helper()
 	var b bytes.Buffer
 	w := multipart.NewWriter(&b)
@@ -71,7 +72,7 @@ func (f fields) multipart(tb testing.TB) (contentType, body string) {
 	if err := w.Close(); err != nil {
 		tb.Fatal(err)
 	}
-	return w.FormDataContentType(), b.String()
+	return w.FormDataContentType(), b.Bytes()
 }
 
 func (f *fixture) sendBody(service, contentType, body string) answer {
@@ -109,7 +110,7 @@ func TestForms(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			all := base.with(tt.fields).signedAs(t, tt.sign, appKey, appSecret, ordersQuery, tt.hexAmp)
 			multi, body := all.multipart(t)
-			for contentType, body := range map[string]string{formType: all.encode(), formType + "; charset=UTF-8": all.encode() + "&", multi: body} {
+			for contentType, body := range map[string]string{formType: all.encode(), formType + "; charset=UTF-8": all.encode() + "&", multi: string(body)} {
 				a := f.sendBody(ordersQuery, contentType, body)
 				if a.Status != network.StatusSuccess || !bytes.Equal(a.Data, plain.Data) {
 					t.Errorf("%s: Status %d: %s\n%s\nwant %s", contentType, a.Status, a.Message, a.Data, plain.Data)

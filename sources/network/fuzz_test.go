@@ -12,8 +12,9 @@ import (
 	"github.com/orderwire/orderwire/sources/openapi/openapitest"
 )
 
-// FuzzCall signs whatever can be signed and posts it: the service answers with
-// a documented Status, and never with a failure of its own.
+// FuzzCall signs whatever can be signed and posts it, as JSON or, when it is
+// text, as a form: the service answers with a documented Status, and never with
+// a failure of its own.
 func FuzzCall(f *testing.F) {
 	fix := open(f, nil)
 	fix.simulator(network.SimulatorConfig{Seed: 1}, 20)
@@ -25,9 +26,13 @@ func FuzzCall(f *testing.F) {
 		`{"ProgramId":1042,"OrderSn":"SN0000000001","Timestamp":"1794412800"}`,
 		`{"Url":"https://e.com","WebsiteId":1026,"Timestamp":1794412800,"AppKey":"2312521"}`,
 		`{"Stime":"9999999999999999","Etime":-1,"OrderField":"ChargeTime","Status":"-1","Timestamp":1794412800}`,
+		`{"Stime":"1794412800","Etime":"1794412800","timestamp":"1794412800","app_key":"2312521"}`,
+		`{"ProgramId":"1042","OrderSn":"a&b","Timestamp":"1794412800","service":"svc.open-service.orders.detail.get"}`,
 		`{}`, `[]`, `{"Timestamp":null,"a":{"b":[1,2,{"c":"\u0000"}]}}`,
 	} {
 		f.Add([]byte(body), uint8(i))
+		f.Add([]byte(body), uint8(i+3))
+		f.Add([]byte(body), uint8(i+6))
 	}
 	known := map[network.Status]bool{}
 	for _, s := range network.Statuses() {
@@ -35,13 +40,20 @@ func FuzzCall(f *testing.F) {
 	}
 	services := []string{ordersQuery, ordersDetail, linksPost}
 	f.Fuzz(func(t *testing.T, body []byte, which uint8) {
-		path := "/" + appKey + "/" + services[int(which)%len(services)]
-		if canonical, err := openapi.Canonical(body, openapi.PlainAmpersand); err == nil {
-			if body, err = signBody(appKey, appSecret, path[len(appKey)+2:], canonical); err != nil {
+		service := services[int(which)%len(services)]
+		path, contentType, all := "/"+appKey+"/"+service, "", fields{}
+		if kind := which / 3 % 3; kind > 0 && json.Unmarshal(body, &all) == nil {
+			all = all.signedAs(t, "sign", appKey, appSecret, service, kind == 2)
+			if contentType, body = formType, []byte(all.encode()); kind == 2 {
+				contentType, body = all.multipart(t)
+			}
+		} else if canonical, err := openapi.Canonical(body, openapi.PlainAmpersand); err == nil {
+			if body, err = signBody(appKey, appSecret, service, canonical); err != nil {
 				t.Fatal(err)
 			}
 		}
 		r := httptest.NewRequest(http.MethodPost, path, bytes.NewReader(body))
+		r.Header.Set("Content-Type", contentType)
 		w := httptest.NewRecorder()
 		fix.svc.Handler().ServeHTTP(w, r)
 		var a answer

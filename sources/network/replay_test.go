@@ -58,7 +58,7 @@ func TestReplayOfAForm(t *testing.T) {
 	if a := f.sendBody(ordersQuery, formType, all.encode()); a.Status != network.StatusSuccess {
 		t.Errorf("Status %d: %s", a.Status, a.Message)
 	}
-	if a := f.sendBody(ordersQuery, multi, body); a.Status != network.StatusReplay {
+	if a := f.sendBody(ordersQuery, multi, string(body)); a.Status != network.StatusReplay {
 		t.Errorf("again, as multipart: Status %d", a.Status)
 	}
 }

@@ -3,6 +3,8 @@ package openapi_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -77,6 +79,62 @@ func TestCanonicalRefuses(t *testing.T) {
 				t.Errorf("err = %v, want ErrBody", err)
 			}
 		})
+	}
+}
+
+// The members are in the order in which they are signed, as many and as deep as
+// they may be.
+func TestSplitBody(t *testing.T) {
+	many := func(n int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, `,"m%d":1`, i)
+		}
+		return "{" + b.String()[1:] + "}"
+	}
+	nested := func(n int) string {
+		return `{"A":` + strings.Repeat(`{"[":`, n) + `"]}"` + strings.Repeat("}", n) + `}`
+	}
+	for name, body := range map[string]string{"members": many(openapi.MaxMembers), "depth": nested(64)} {
+		members, err := openapi.SplitBody([]byte(body))
+		sorted := slices.IsSortedFunc(members, func(a, b openapi.Member) int { return strings.Compare(a.Name, b.Name) })
+		if err != nil || len(members) == 0 || !sorted {
+			t.Errorf("%s: %d members, sorted %v, %v", name, len(members), sorted, err)
+		}
+	}
+	for name, body := range map[string]string{"members": many(openapi.MaxMembers + 1), "depth": nested(65)} {
+		if _, err := openapi.SplitBody([]byte(body)); !errors.Is(err, openapi.ErrBody) {
+			t.Errorf("too many %s: err = %v, want ErrBody", name, err)
+		}
+	}
+}
+
+// Any of several secrets may have signed, wherever it stands among them.
+func TestSignedByOneOfSeveral(t *testing.T) {
+	members, err := openapi.SplitBody([]byte(`{"A":"a&b","Sign":"x"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, amp := range []openapi.Ampersand{openapi.PlainAmpersand, openapi.HexAmpersand} {
+		sign, err := openapi.Sign("right", "/k/svc", []byte(`{"A":"a&b"}`), amp)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for want, lists := range map[bool][][]string{
+			true:  {{"right"}, {"right", "old", "older"}, {"new", "right", "older"}, {"new", "old", "right"}, {"right", "right"}},
+			false: {nil, {"wrong"}, {"new", "old"}, {""}, {"Right"}},
+		} {
+			for _, secrets := range lists {
+				if ok, err := members.SignedBy("/k/svc", sign, secrets...); ok != want || err != nil {
+					t.Errorf("hex=%v, %q: %v, %v", amp, secrets, ok, err)
+				}
+			}
+		}
+		for _, wrong := range []string{"", sign[:31], sign + "0", strings.ToLower(sign), " " + sign[1:]} {
+			if ok, _ := members.SignedBy("/k/svc", wrong, "right"); ok {
+				t.Errorf("hex=%v: %q is taken", amp, wrong)
+			}
+		}
 	}
 }
 

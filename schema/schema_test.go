@@ -249,6 +249,7 @@ func TestParameterTypes(t *testing.T) {
 		{"basic", second(schema.ParseDateTime("P", "20261101T100000Z", utc)), true},
 		{"hour of one digit", second(schema.ParseDateTime("P", "2026-11-01T8:00:00Z", utc)), false},
 		{"zone of a day", second(schema.ParseDateTime("P", "2026-11-01T08:00:00+24:00", utc)), false},
+		{"zone of sixty minutes", second(schema.ParseDateTime("P", "2026-11-01T08:00:00+00:60", utc)), false},
 		{"no date", second(schema.ParseDateTime("P", "yesterday", utc)), false},
 	}
 	for _, tt := range tests {

@@ -80,21 +80,27 @@ var dateTimeLayouts = []string{
 // and zone optional, or a date alone.
 func ParseDateTime(name, s string, loc *time.Location) (time.Time, error) {
 	for _, layout := range dateTimeLayouts {
-		if t, err := time.ParseInLocation(layout, s, loc); err == nil && wholeHour(s) && zoneWithinDay(t) {
+		if t, err := time.ParseInLocation(layout, s, loc); err == nil && strictClock(s) {
 			return t, nil
 		}
 	}
 	return time.Time{}, &ParamError{name, "an ISO 8601 date and time", len(s)}
 }
 
-// wholeHour reports whether the hour has two digits, of which package time
-// takes one as well.
-func wholeHour(s string) bool {
+// strictClock reports whether the hour has two digits and the zone is less than
+// a day, of which package time takes more.
+func strictClock(s string) bool {
 	_, clock, given := strings.Cut(s, "T")
-	return !given || len(clock) >= 2 && digits(clock[:2], 2, 2)
-}
-
-func zoneWithinDay(t time.Time) bool {
-	_, offset := t.Zone()
-	return offset > -24*60*60 && offset < 24*60*60
+	if !given {
+		return true
+	}
+	if len(clock) < 2 || !digits(clock[:2], 2, 2) {
+		return false
+	}
+	sign := strings.LastIndexAny(clock, "+-")
+	if sign < 0 {
+		return true
+	}
+	zone := strings.Replace(clock[sign+1:], ":", "", 1)
+	return len(zone) == 4 && zone[:2] < "24" && zone[2:] < "60"
 }

@@ -39,6 +39,9 @@ func TestTakenSetIsBounded(t *testing.T) {
 	if s := set.takeStatus(101, 100_000, 100_000); s != StatusSuccess || len(set.known) != 1 || len(set.bySent) != 1 {
 		t.Errorf("a day later: Status %d, %d known in %d seconds", s, len(set.known), len(set.bySent))
 	}
+	if err := set.take("another", "101", 100_000, 100_000); err != nil {
+		t.Errorf("the Sign of another key: %v", err)
+	}
 	if s := set.takeStatus(102, 99_989, 99_990); s != StatusTimestamp {
 		t.Errorf("a clock set back: Status %d", s)
 	}

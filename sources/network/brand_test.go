@@ -20,8 +20,8 @@ const (
 	programsQuery = "svc.open-service.programs.query.get"
 )
 
-// program writes a program of the first brand.
-func (f *fixture) program(p network.TestProgram) {
+// putProgram writes a program, or writes it anew, whatever state it is in.
+func (f *fixture) putProgram(p network.TestProgram) {
 	f.tb.Helper()
 	if err := f.svc.PutTestProgram(f.tb.Context(), p); err != nil {
 		f.tb.Fatal(err)
@@ -41,7 +41,7 @@ func startBrand(tb testing.TB) *fixture {
 	tb.Helper()
 	f := start(tb, nil)
 	f.brand(brand, adsKey)
-	f.program(network.TestProgram{ID: shop, Brand: brand, Domains: []string{"shop.example"}, Rates: fivePercent})
+	f.putProgram(network.TestProgram{ID: shop, Brand: brand, Domains: []string{"shop.example"}, Rates: fivePercent})
 	return f
 }
 

@@ -16,8 +16,8 @@ func twoBrands(t *testing.T, orders int) *fixture {
 	t.Helper()
 	f := startBrand(t)
 	f.brand("Rival", "ADS-2")
-	f.program(network.TestProgram{ID: "5002", Brand: brand, Domains: []string{"second.example"}})
-	f.program(network.TestProgram{ID: "6001", Brand: "Rival", Domains: []string{"rival.example"}})
+	f.putProgram(network.TestProgram{ID: "5002", Brand: brand, Domains: []string{"second.example"}})
+	f.putProgram(network.TestProgram{ID: "6001", Brand: "Rival", Domains: []string{"rival.example"}})
 	report := func(key, program, target string, n int) {
 		f.clock.advance(time.Minute)
 		click := f.click("/c/" + f.link(params{"Url": target, "WebsiteId": website}).LinkId)
@@ -98,9 +98,9 @@ func TestBrandReadsItsPrograms(t *testing.T) {
 	f := startBrand(t)
 	f.brand("Rival", "ADS-2")
 	f.brand("Nobody", "ADS-3")
-	f.program(network.TestProgram{ID: "600", Brand: brand, Status: "closed", Currency: "USD", ChargeCurrency: "CNY", ClickDays: 7})
-	f.program(network.TestProgram{ID: "5003", Brand: brand, Domains: []string{"b.example", "a.example"}})
-	f.program(network.TestProgram{ID: "6001", Brand: "Rival"})
+	f.putProgram(network.TestProgram{ID: "600", Brand: brand, Status: "closed", Currency: "USD", ChargeCurrency: "CNY", ClickDays: 7})
+	f.putProgram(network.TestProgram{ID: "5003", Brand: brand, Domains: []string{"b.example", "a.example"}})
+	f.putProgram(network.TestProgram{ID: "6001", Brand: "Rival"})
 	const closed = `{"ProgramId":"600","ProgramName":"Program 600","Status":"closed","Domains":[],"Currency":"USD","ChargeCurrency":"CNY","ClickDays":"7"}`
 	open := func(id, domains string) string {
 		return `{"ProgramId":"` + id + `","ProgramName":"Program ` + id + `","Status":"open","Domains":[` + domains +

@@ -15,7 +15,7 @@ import (
 func TestReadersAndWriter(t *testing.T) {
 	f := start(t, nil)
 	sim := f.simulator(network.SimulatorConfig{Seed: 1, Speed: 1e5, NewOrdersPerHour: 36_000}, 200)
-	f.program(network.TestProgram{ID: "900", Domains: []string{"e.com"}})
+	f.putProgram(network.TestProgram{ID: "900", Domains: []string{"e.com"}})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var writer, readers sync.WaitGroup

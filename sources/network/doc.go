@@ -78,12 +78,13 @@
 //	40102   200   Sign is not the signature of this request
 //	40103   200   Timestamp is too far from the service's clock
 //	40104   200   this signed request was taken already (only when replays are refused)
-//	40301   200   a link or order outside what is allowed
-//	40302   200   the click of an order report is unknown, too old or of another program
+//	40301   200   the program does not take this: a target outside its domains, another currency, a closed program
+//	40302   200   ClickId is not known, or its click is too old, of another program, or not the order's
 //	40400   404   nothing has this path
 //	40401   200   the publisher has no such order or website
 //	40402   200   the service name of the path is not known to this side
 //	40500   405   the method is not POST
+//	40901   200   the report contradicts what the order is; the message says where
 //	41300   413   the body has more than 1 MiB
 //	42900   429   too many requests; Retry-After says when to come back
 //	50000   200   the service failed; the same request may pass later

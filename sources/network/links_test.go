@@ -40,7 +40,7 @@ func TestLinks(t *testing.T) {
 // A domain stands for itself and its subdomains, label by label.
 func TestLinkDomains(t *testing.T) {
 	f := startBrand(t)
-	f.program(network.TestProgram{ID: "5002", Brand: brand, Domains: []string{"xn--fiq228c.example", "203.0.113.7"}})
+	f.putProgram(network.TestProgram{ID: "5002", Brand: brand, Domains: []string{"xn--fiq228c.example", "203.0.113.7"}})
 	for _, tt := range []struct{ target, program string }{ // "" for refused
 		{"https://shop.example", shop},
 		{"https://shop.example/", shop},
@@ -95,8 +95,8 @@ func TestLinkDomains(t *testing.T) {
 // Which of several programs a link belongs to.
 func TestLinkPrograms(t *testing.T) {
 	f := startBrand(t)
-	f.program(network.TestProgram{ID: "600", Domains: []string{"eu.shop.example"}})
-	f.program(network.TestProgram{ID: "10000", Domains: []string{"shop.example", "other.example"}})
+	f.putProgram(network.TestProgram{ID: "600", Domains: []string{"eu.shop.example"}})
+	f.putProgram(network.TestProgram{ID: "10000", Domains: []string{"shop.example", "other.example"}})
 	link := func(target, program string) answer {
 		return f.call(linksPost, params{"Url": target, "WebsiteId": website, "ProgramId": program})
 	}
@@ -123,7 +123,7 @@ func TestLinkPrograms(t *testing.T) {
 		t.Errorf("the link of another program: Status %d: %s", a.Status, a.Message)
 	}
 	before := decode[linkData](t, link("https://shop.example/1", ""))
-	f.program(network.TestProgram{ID: shop, Status: "closed", Domains: []string{"shop.example"}})
+	f.putProgram(network.TestProgram{ID: shop, Status: "closed", Domains: []string{"shop.example"}})
 	after := decode[linkData](t, link("https://shop.example/1", ""))
 	if after.LinkId != before.LinkId || after.ProgramId != "10000" {
 		t.Errorf("after its program has closed: %+v", after)
@@ -177,7 +177,7 @@ func TestRedirect(t *testing.T) {
 // The host of a target goes out in ASCII.
 func TestRedirectToIDN(t *testing.T) {
 	f := startBrand(t)
-	f.program(network.TestProgram{ID: "5002", Domains: []string{"xn--fiq228c.example"}})
+	f.putProgram(network.TestProgram{ID: "5002", Domains: []string{"xn--fiq228c.example"}})
 	path := "/c/" + f.link(params{"Url": "https://www.中文.example:81?x=y", "WebsiteId": website}).LinkId
 	if got := f.follow(path); !strings.HasPrefix(got, "https://www.xn--fiq228c.example:81?x=y&click_id=") {
 		t.Errorf("leads to %s", got)
@@ -208,7 +208,7 @@ func TestClicks(t *testing.T) {
 	if a.HTTP != http.StatusFound || a.header.Get("Location") != shopURL {
 		t.Errorf("HEAD: HTTP %d to %q", a.HTTP, a.header.Get("Location"))
 	}
-	f.program(network.TestProgram{ID: shop, Status: "closed"})
+	f.putProgram(network.TestProgram{ID: shop, Status: "closed"})
 	if got := f.follow(path); got != shopURL {
 		t.Errorf("the program is closed: to %q", got)
 	}

@@ -195,7 +195,7 @@ func TestSettings(t *testing.T) {
 		if a := f.post("/"+appKey+"/"+service, body); a.HTTP != 404 {
 			t.Errorf("without the base path: HTTP %d", a.HTTP)
 		}
-		f.program(network.TestProgram{ID: "900", Domains: []string{"e.com"}})
+		f.putProgram(network.TestProgram{ID: "900", Domains: []string{"e.com"}})
 		link := f.post("/api/v1/"+appKey+"/lb.service.links.post",
 			f.signed(appKey, appSecret, "lb.service.links.post", params{"Url": "https://e.com", "WebsiteId": website}))
 		if !strings.Contains(string(link.Data), `"Url":"https://n.example/api/v1/c/`) {

@@ -12,8 +12,9 @@ import (
 	"github.com/orderwire/orderwire/sources/network"
 )
 
-// raw sends bytes as they are and then nothing more, and returns the answer.
-func (f *fixture) raw(request string) (code int, a answer) {
+// raw sends bytes as they are and returns the answer. One that is cut short says
+// that nothing more will come; the server takes that for a client that is gone.
+func (f *fixture) raw(request string, cut bool) (code int, a answer) {
 	f.tb.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(f.server.URL, "http://"))
 	if err != nil {
@@ -23,8 +24,10 @@ func (f *fixture) raw(request string) (code int, a answer) {
 	if _, err := io.WriteString(conn, request); err != nil {
 		f.tb.Fatal(err)
 	}
-	if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
-		f.tb.Fatal(err)
+	if cut {
+		if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+			f.tb.Fatal(err)
+		}
 	}
 	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
@@ -68,7 +71,7 @@ func TestBadHTTP(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			code, a := f.raw(tt.request)
+			code, a := f.raw(tt.request, strings.HasSuffix(tt.name, "cut short"))
 			if code != tt.http || a.Status != tt.status {
 				t.Errorf("HTTP %d, Status %d: %s; want HTTP %d, Status %d", code, a.Status, a.Message, tt.http, tt.status)
 			}

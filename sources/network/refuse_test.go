@@ -55,7 +55,7 @@ func TestBadParameters(t *testing.T) {
 		{"Status unknown", ordersQuery, window(params{"Status": 3}), network.StatusParameter, "Status: want -1, 0, 1 or 2"},
 		{"Status by name", ordersQuery, window(params{"Status": "Pending"}), network.StatusParameter, "Status"},
 		{"SubId too long", ordersQuery, window(params{"SubId": long}), network.StatusParameter, "parameter SubId: want at most 255 characters (the value has 256 bytes)"},
-		{"SubId with U+0000", ordersQuery, window(params{"SubId": "a\x00b"}), network.StatusParameter, "SubId: want no character U+0000"},
+		{"SubId with U+0000", ordersQuery, window(params{"SubId": "a\x00b"}), network.StatusParameter, "SubId: want a string without NUL characters"},
 		{"SubId is a list", ordersQuery, window(params{"SubId": []string{"a"}}), network.StatusParameter, "SubId"},
 		{"no OrderSn", ordersDetail, params{"ProgramId": "1042"}, network.StatusParameter, "OrderSn: want a value"},
 		{"no ProgramId", ordersDetail, params{"OrderSn": "SN1"}, network.StatusParameter, "ProgramId"},

@@ -94,7 +94,7 @@ func (f *fixture) sameEverywhere(sn string) {
 // once or after the program has other rates.
 func TestReportAgain(t *testing.T) {
 	f := startBrand(t)
-	f.program(network.TestProgram{ID: "5002", Brand: brand, Currency: "USD", ChargeCurrency: "CNY", Exchange: "7.1", Domains: []string{"us.example"}, Rates: fivePercent})
+	f.putProgram(network.TestProgram{ID: "5002", Brand: brand, Currency: "USD", ChargeCurrency: "CNY", Exchange: "7.1", Domains: []string{"us.example"}, Rates: fivePercent})
 	click := f.click("/c/" + f.link(params{"Url": "https://us.example", "WebsiteId": website}).LinkId)
 	items := []params{{"ItemId": 1, "PayAmount": "60.00", "Quantity": 2}, {"ItemId": 2, "PayAmount": "40.00", "Status": "SHIPPED"}}
 	reports := []params{
@@ -117,7 +117,7 @@ func TestReportAgain(t *testing.T) {
 		if before == after || f.number(`SELECT COUNT(*) FROM order_history`) != int64(n+1) {
 			t.Errorf("report %d changed nothing, or more than once", n)
 		}
-		f.program(network.TestProgram{ID: "5002", Exchange: fmt.Sprint(n + 2), Rates: []network.TestRate{{Kind: "fixed", Value: 77}}})
+		f.putProgram(network.TestProgram{ID: "5002", Exchange: fmt.Sprint(n + 2), Rates: []network.TestRate{{Kind: "fixed", Value: 77}}})
 		for range 2 {
 			f.clock.advance(time.Minute)
 			again := f.report(p)
@@ -126,7 +126,7 @@ func TestReportAgain(t *testing.T) {
 				t.Errorf("report %d again gives %+v, want %+v; the state is\n%s\nwas\n%s", n, again, first, state(), after)
 			}
 		}
-		f.program(network.TestProgram{ID: "5002", Exchange: "7.1", Rates: fivePercent})
+		f.putProgram(network.TestProgram{ID: "5002", Exchange: "7.1", Rates: fivePercent})
 	}
 }
 

@@ -86,8 +86,8 @@ func (s *Service) parseReport(f *form) (report, error) {
 
 // gives reports whether a parameter is there and not empty.
 func (f *form) gives(name string) bool {
-	p, given := f.params[name]
-	return given && (p.kind != '"' || p.text != "")
+	p, given := f.params.Get(name)
+	return given && (p.Kind != '"' || p.Text != "")
 }
 
 // either returns the text of a parameter that has two spellings, which have to

@@ -143,13 +143,13 @@ func TestReportRefused(t *testing.T) {
 	f := startBrand(t)
 	f.brand("Rival", "ADS-2")
 	f.brand("Nobody", "ADS-3")
-	f.program(network.TestProgram{ID: "6001", Brand: "Rival", Domains: []string{"rival.example"}, ClickDays: 1})
-	f.program(network.TestProgram{ID: "6002", Brand: "Rival", Domains: []string{"closed.example"}})
+	f.putProgram(network.TestProgram{ID: "6001", Brand: "Rival", Domains: []string{"rival.example"}, ClickDays: 1})
+	f.putProgram(network.TestProgram{ID: "6002", Brand: "Rival", Domains: []string{"closed.example"}})
 	click := func(target string) string {
 		return f.click("/c/" + f.link(params{"Url": target, "WebsiteId": website}).LinkId)
 	}
 	theirs, late := click("https://rival.example"), click("https://closed.example")
-	f.program(network.TestProgram{ID: "6002", Brand: "Rival", Status: "closed"})
+	f.putProgram(network.TestProgram{ID: "6002", Brand: "Rival", Status: "closed"})
 	f.report(f.first("known", nil))
 	f.report(f.first("known", params{"SubOrderID": "part"}))
 	day := func(days int) string { return epoch.Add(time.Duration(days) * 24 * time.Hour).Format(time.RFC3339) }

@@ -32,7 +32,7 @@ func FuzzTypes(f *testing.F) {
 		if !utf8.ValidString(text) {
 			return // which no body can hold
 		}
-		checkText(t, text)
+		checkTextType(t, text)
 		checkInteger(t, text)
 		checkAmount(t, text)
 		checkCurrency(t, text)
@@ -61,7 +61,7 @@ func verdict(t *testing.T, kind, text string, f *form, want bool) {
 // isString is the rule for every value.
 func isString(text string) bool { return len([]rune(text)) <= 255 && !strings.Contains(text, "\x00") }
 
-func checkText(t *testing.T, text string) {
+func checkTextType(t *testing.T, text string) {
 	f := formOf(text)
 	got := f.text("P")
 	verdict(t, "string", text, f, isString(text))

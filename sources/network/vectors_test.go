@@ -14,7 +14,7 @@ import (
 // of the ampersand, and refused when the secret is another one.
 func TestSignVectors(t *testing.T) {
 	f := start(t, nil)
-	f.program(network.TestProgram{ID: "900", Domains: []string{"example.com", "e.com"}})
+	f.putProgram(network.TestProgram{ID: "900", Domains: []string{"example.com", "e.com"}})
 	for _, v := range openapitest.Vectors(t) {
 		t.Run(v.Name+"/"+v.Variant, func(t *testing.T) {
 			var body struct{ Timestamp json.Number }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -107,22 +108,13 @@ func TestClosingWritesClicks(t *testing.T) {
 func TestClicksAreTriedAgain(t *testing.T) {
 	s := clickService(t, filepath.Join(t.TempDir(), "network.db"))
 	defer s.Close()
-	rename := func(from, to string) {
-		t.Helper()
-		err := s.store.change(t.Context(), func(c *change) error { return c.exec(t.Context(), `ALTER TABLE `+from+` RENAME TO `+to) })
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	rename("clicks", "gone")
-	failed := make(chan struct{}, 1000)
-	s.clicks.logger = loggerTo(failed)
+	failed := s.loseClicks(t)
 	first, err := s.clicks.add(click{id: "a", link: 100001, publisher: 1, website: "w", program: "p"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	<-failed
-	rename("gone", "clicks")
+	s.rename(t, "gone", "clicks")
 	<-first
 	second, err := s.clicks.add(click{id: "a", link: 100001, publisher: 1, website: "w", program: "p"})
 	if err != nil {
@@ -144,4 +136,58 @@ func (s signals) Write(p []byte) (int, error) {
 
 func loggerTo(lines chan<- struct{}) *slog.Logger {
 	return slog.New(slog.NewTextHandler(signals(lines), nil))
+}
+
+// loseClicks takes the table of clicks away. It is called gone then, and the
+// channel tells of each time that a click was not written.
+func (s *Service) loseClicks(t *testing.T) <-chan struct{} {
+	t.Helper()
+	s.rename(t, "clicks", "gone")
+	failed := make(chan struct{}, 1000)
+	s.clicks.logger = loggerTo(failed)
+	return failed
+}
+
+func (s *Service) rename(t *testing.T, from, to string) {
+	t.Helper()
+	err := s.store.change(t.Context(), func(c *change) error { return c.exec(t.Context(), `ALTER TABLE `+from+` RENAME TO `+to) })
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A report whose click is not written yet waits for it.
+func TestReportWaitsForItsClick(t *testing.T) {
+	s := clickService(t, filepath.Join(t.TempDir(), "network.db"))
+	defer s.Close()
+	if err := s.AddAdvertiser(t.Context(), Advertiser{Name: "Brand", AdsKey: "ads"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.PutTestProgram(t.Context(), TestProgram{ID: "own", Brand: "Brand"}); err != nil {
+		t.Fatal(err)
+	}
+	failed := s.loseClicks(t)
+	if _, err := s.clicks.add(click{id: "a", link: 100001, publisher: 1, website: "w", program: "own", at: s.unix()}); err != nil {
+		t.Fatal(err)
+	}
+	<-failed
+	answer := make(chan string, 1)
+	go func() {
+		body := `{"OrderId":"1","ClickId":"a","Amount":1,"TransactionTime":"2026-11-12T00:00:00Z"}`
+		w := httptest.NewRecorder()
+		s.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/ads/svc.service.orders.post", strings.NewReader(body)))
+		answer <- w.Body.String()
+	}()
+	for len(s.clicks.queue) == 0 { // until it waits
+		select {
+		case a := <-answer:
+			t.Fatalf("the report did not wait: %s", a)
+		default:
+			runtime.Gosched()
+		}
+	}
+	s.rename(t, "gone", "clicks")
+	if a := <-answer; !strings.HasPrefix(a, `{"Status":0,`) {
+		t.Error(a)
+	}
 }

@@ -1,6 +1,7 @@
 package network_test
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -147,6 +148,22 @@ func TestLinkToSimulatedProgram(t *testing.T) {
 	}
 	if n := f.number(`SELECT COUNT(*) FROM links WHERE program_id = ''`); n != 0 {
 		t.Errorf("%d links without a program", n)
+	}
+}
+
+// The simulation takes no brand's program for its own.
+func TestSimulationWithoutItsPrograms(t *testing.T) {
+	f := startBrand(t)
+	f.program(network.TestProgram{ID: "1042", Brand: brand})
+	sim, err := f.svc.Simulator(network.SimulatorConfig{Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := sim.Seed(t.Context(), 5); !errors.Is(err, network.ErrTaken) {
+		t.Errorf("err = %v", err)
+	}
+	if n := f.number(`SELECT COUNT(*) FROM programs`); n != 2 {
+		t.Errorf("%d programs, want 2", n)
 	}
 }
 

@@ -31,7 +31,7 @@ func (s *Service) reportOrder(ctx context.Context, by caller, f *form, b []byte)
 	}
 	// The click may be as young as the redirect that has just been answered.
 	if err := s.clicks.settle(ctx); err != nil {
-		return nil, fmt.Errorf("wait for clicks: %w", err)
+		return nil, &refusal{status: StatusBusy, message: "system busy, try again later", err: err}
 	}
 	var o *order
 	var created bool

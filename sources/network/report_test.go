@@ -104,6 +104,8 @@ func TestReportAgain(t *testing.T) {
 		{"OrderId": "1", "Amount": "55.5", "ItemDetails": items[:1]},
 		{"OrderId": "1", "Status": -1},
 		{"OrderId": "1", "Status": 0, "ItemDetails": items, "Amount": 20},
+		f.first("2", params{"ClickId": click, "Amount": 30}),
+		{"OrderId": "2", "Status": 1},
 	}
 	state := func() string {
 		return fmt.Sprint(f.query(`SELECT * FROM orders`), f.query(`SELECT * FROM order_history`), f.query(`SELECT * FROM settlement_changes`))

@@ -17,6 +17,9 @@ type change struct {
 	now        int64 // Unix seconds, the service's clock
 	counters   counters
 	counts     counts
+	statistics statistics
+	days       calendar
+	zone       string // mark of the calendar that the database has
 	pending    pending
 }
 
@@ -45,6 +48,7 @@ func (s *store) try(ctx context.Context, fn func(c *change) error) (err error) {
 	}
 	defer func() { err = endTx(ctx, tx, err) }()
 	c := &change{tx: tx, rebind: s.rebind, statements: map[string]prepared{}, now: s.clock(), counts: counts{}, pending: newPending()}
+	c.statistics, c.days = statistics{}, s.days
 	if err := c.takeCounters(ctx); err != nil {
 		return err
 	}
@@ -52,7 +56,7 @@ func (s *store) try(ctx context.Context, fn func(c *change) error) (err error) {
 	if err := fn(c); err != nil {
 		return err
 	}
-	if err := errors.Join(c.flush(ctx), c.saveCounts(ctx)); err != nil {
+	if err := errors.Join(c.flush(ctx), c.saveCounts(ctx), c.saveStatistics(ctx)); err != nil {
 		return err
 	}
 	if c.counters != taken {
@@ -81,7 +85,7 @@ func endTx(ctx context.Context, tx *sql.Tx, err error) error {
 func (c *change) takeCounters(ctx context.Context) error {
 	n := &c.counters
 	err := c.row(ctx, `UPDATE counters SET id = id WHERE id = 1
-		RETURNING last_owner, last_link, last_order, last_change`, nil, &n.owner, &n.link, &n.order, &n.change)
+		RETURNING last_owner, last_link, last_order, last_change, zone`, nil, &n.owner, &n.link, &n.order, &n.change, &c.zone)
 	if err != nil {
 		return fmt.Errorf("counters: %w", err)
 	}

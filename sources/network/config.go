@@ -36,7 +36,13 @@ type Config struct {
 	// request, and the links that the service hands out begin with it. Empty
 	// means no such path, and links to the host that the request names.
 	BaseURL string
-	// TimeZone is the zone of OrderTime and ChargeTime; Asia/Shanghai when nil.
+	// TimeZone is the zone of OrderTime and ChargeTime, and of the days of
+	// statistics. Nil means the one that the database was opened with last, and
+	// Asia/Shanghai for a new one. Another one than last time has the statistics
+	// counted again by its days, before Open returns: some 10 s for a million
+	// orders, in which nothing is written. All processes on a database have to
+	// have the same one; where one has not, orders and clicks of the others are
+	// refused until they are started again.
 	TimeZone *time.Location
 	// TimestampWindow is how far, either way, a request's Timestamp may be from
 	// the service's clock; 300 s when 0, any distance when negative.
@@ -82,9 +88,6 @@ func (c Config) complete() Config {
 	c.ServicePrefix = cmp.Or(c.ServicePrefix, DefaultServicePrefix)
 	c.TimestampWindow = cmp.Or(c.TimestampWindow, DefaultTimestampWindow)
 	c.MaxConcurrent = cmp.Or(c.MaxConcurrent, DefaultMaxConcurrent)
-	if c.TimeZone == nil {
-		c.TimeZone = shanghai()
-	}
 	if c.Now == nil {
 		c.Now = time.Now
 	}

@@ -43,7 +43,8 @@ type order struct {
 	seq                  int64 // of its last line in order_history
 
 	counted times  // as order_counts has them, zero before the order is stored
-	settled charge // as settlement_changes has it, zero before the order is stored
+	settled charge // as settlement_changes has it, alike
+	shared  share  // as statistics has it, alike
 }
 
 // times are the times of an order that a list can be filtered by, 0 for none.
@@ -92,7 +93,7 @@ func scanOrder(scan func(dest ...any) error) (order, error) {
 		&commission, &currency, &at, &o.created, &o.updated, &o.seq, &o.details,
 		&o.click, &o.promo, &o.newCustomer, &o.confirmed)
 	o.charge = charge{cents(price.V), cents(commission.V), currency.String, at.V}
-	o.counted, o.settled = o.times(), o.charge
+	o.counted, o.settled, o.shared = o.times(), o.charge, o.share()
 	return o, err
 }
 

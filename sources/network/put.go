@@ -33,6 +33,7 @@ func (c *change) put(ctx context.Context, o *order, lines []schema.OrderLine, at
 		return err
 	}
 	c.counts.move(o)
+	c.statistics.move(c.days, o)
 	price, commission, _, _ := o.charge.values()
 	c.pending.history.add(
 		o.seq, o.id, o.updated, reason, int64(o.status), int64(o.price), int64(o.commission),

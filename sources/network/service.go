@@ -2,6 +2,7 @@ package network
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"time"
 )
@@ -33,6 +34,9 @@ func Open(ctx context.Context, config Config) (*Service, error) {
 	var err error
 	if s.store, err = openStore(ctx, config.DB, s.unix); err != nil {
 		return nil, err
+	}
+	if s.config.TimeZone, err = s.store.alignDays(ctx, config.TimeZone, config.Logger); err != nil {
+		return nil, errors.Join(err, s.store.close())
 	}
 	s.clicks = newClickLog(ctx, s.store, config.Logger)
 	s.operations = map[string]sides{

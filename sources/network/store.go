@@ -21,6 +21,7 @@ type store struct {
 	dialect
 	writer, reader *sql.DB
 	clock          func() int64 // Unix seconds
+	days           calendar     // of the statistics
 
 	mu         sync.RWMutex
 	statements map[string]prepared // of the reader, by their text

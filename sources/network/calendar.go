@@ -47,10 +47,18 @@ func (c calendar) second(t int64) int64 {
 // a change of the clock before it.
 func (c calendar) until(t int64) int64 {
 	midnight := t - c.second(t) + secondsOfDay
-	if _, end := c.at(t).ZoneBounds(); !end.IsZero() {
+	if end, known := clockChange(c.at(t)); known {
 		return min(midnight, end.Unix())
 	}
 	return midnight
+}
+
+// clockChange returns when the clock is changed next, or a time before that; it
+// may know of none. The end that [time.Time.ZoneBounds] gives for December 31 of
+// a leap year can be in its past.
+func clockChange(t time.Time) (time.Time, bool) {
+	_, end := t.ZoneBounds()
+	return end, end.After(t)
 }
 
 // dayText writes a day as yyyy-MM-dd.
@@ -60,10 +68,17 @@ func dayText(day int64) string { return time.Unix(day*secondsOfDay, 0).UTC().For
 // that the same name with other rules is another mark.
 func zoneMark(zone *time.Location) string {
 	hash := sha256.New()
-	end := time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
-	for t := time.Unix(0, 0).In(zone); !t.IsZero() && t.Before(end); _, t = t.ZoneBounds() {
-		_, offset := t.Zone()
-		fmt.Fprintf(hash, "%d %d\n", t.Unix(), offset)
+	end, last := time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC), -1
+	for t := time.Unix(0, 0).In(zone); t.Before(end); {
+		if _, offset := t.Zone(); offset != last {
+			fmt.Fprintf(hash, "%d %d\n", t.Unix(), offset)
+			last = offset
+		}
+		next, known := clockChange(t)
+		if !known {
+			next = t.AddDate(0, 0, 1)
+		}
+		t = next
 	}
 	return zone.String() + " " + hex.EncodeToString(hash.Sum(nil)[:8])
 }

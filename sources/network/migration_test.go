@@ -119,7 +119,7 @@ func TestPageUsesIndex(t *testing.T) {
 	defer s.close()
 	for column, index := range map[string]string{"updated_at": "orders_updated", "order_time": "orders_placed", "charge_time": "orders_charged"} {
 		for _, filters := range [][]string{nil, {"program_id"}, {"website_id", "status"}} {
-			q := pageQuery{listing: &listing{column: column, size: 5, page: 2}}
+			q := pageQuery{listing: &listing{column: column, paging: paging{page: 2, size: 5}}}
 			for _, filter := range filters {
 				q.filter(filter, 1)
 			}

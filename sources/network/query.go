@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"strconv"
 
 	"github.com/orderwire/orderwire/schema"
 )
@@ -33,18 +32,16 @@ var orderFilters = []struct{ name, column string }{
 
 // listing asks for one page of a publisher's orders.
 type listing struct {
-	column     string // time that from and to filter
-	from, to   int64  // Unix seconds, both included
-	page, size int64
-	where      string // the filters in SQL, "" for none
-	filters    []any
+	paging
+	column   string // time that from and to filter
+	from, to int64  // Unix seconds, both included
+	where    string // the filters in SQL, "" for none
+	filters  []any
 }
 
 // parseListing reads the parameters of orders.query.get.
 func parseListing(f *form) (listing, error) {
-	l := listing{from: f.requiredInteger("Stime"), to: f.requiredInteger("Etime")}
-	l.page = f.integer("Page", 1, 1, maxInteger)
-	l.size = f.integer("PageSize", DefaultPageSize, 1, MaxPageSize)
+	l := listing{from: f.requiredInteger("Stime"), to: f.requiredInteger("Etime"), paging: parsePaging(f)}
 	field := f.choice("OrderField", "UpdateTime, ChargeTime or OrderDatatime", "UpdateTime", "ChargeTime", "OrderDatatime")
 	l.column = timeColumns[field]
 	for _, filter := range orderFilters {
@@ -59,26 +56,28 @@ func parseListing(f *form) (listing, error) {
 		}
 		l.filter("status", int64(s))
 	}
+	return l, f.span(l.from, l.to)
+}
+
+// span checks Stime and Etime, and returns the first error of the form.
+func (f *form) span(from, to int64) error {
 	switch {
 	case f.err != nil:
-		return listing{}, f.err
-	case l.to < l.from:
+		return f.err
+	case to < from:
 		f.breaks("Etime", "not before Stime")
-		return listing{}, f.err
-	case l.to-l.from > MaxSpan:
-		return listing{}, refuse(StatusSpan, "Etime: want at most %d s after Stime", MaxSpan)
+		return f.err
+	case to-from > MaxSpan:
+		return refuse(StatusSpan, "Etime: want at most %d s after Stime", MaxSpan)
+	default:
+		return nil
 	}
-	return l, nil
 }
 
 func (l *listing) filter(column string, value any) {
 	l.where += " AND " + column + " = ?"
 	l.filters = append(l.filters, value)
 }
-
-// offset is how many orders stand before the page. Pages behind all that a
-// database can hold have the same one.
-func (l *listing) offset() int64 { return min(l.page-1, maxInteger/l.size) * l.size }
 
 // key tells the list apart from all others, its pages not.
 func (l *listing) key(publisher int64) string {
@@ -133,12 +132,5 @@ func (b *listBuffer) end(l *listing, total int64) []byte {
 	if b.bare {
 		return b.out
 	}
-	for _, member := range []struct {
-		name  string
-		value int64
-	}{{"Total", total}, {"Page", l.page}, {"PageSize", l.size}} {
-		b.out = append(b.out, `,"`+member.name+`":`...)
-		b.out = strconv.AppendInt(b.out, member.value, 10)
-	}
-	return append(b.out, '}')
+	return append(l.append(b.out, total), '}')
 }

@@ -40,11 +40,15 @@ func Open(ctx context.Context, config Config) (*Service, error) {
 	}
 	s.clicks = newClickLog(ctx, s.store, config.Logger)
 	s.operations = map[string]sides{
-		s.name("service.links.post"):              {publisher: s.postLink},
-		s.name("service.orders.post"):             {advertiser: s.reportOrder},
-		s.name("open-service.orders.query.get"):   {publisher: s.queryOrders, advertiser: s.brandOrders},
-		s.name("open-service.orders.detail.get"):  {publisher: s.orderDetail, advertiser: s.brandOrder},
-		s.name("open-service.programs.query.get"): {advertiser: s.brandPrograms},
+		s.name("service.links.post"):                 {publisher: s.postLink},
+		s.name("service.orders.post"):                {advertiser: s.reportOrder},
+		s.name("open-service.orders.query.get"):      {publisher: s.queryOrders, advertiser: s.brandOrders},
+		s.name("open-service.orders.detail.get"):     {publisher: s.orderDetail, advertiser: s.brandOrder},
+		s.name("open-service.orders.settlement.get"): {publisher: s.querySettlements},
+		s.name("open-service.programs.query.get"):    {publisher: s.queryPrograms, advertiser: s.queryPrograms},
+		s.name("open-service.programs.detail.get"):   {publisher: s.programDetail},
+		s.name("open-service.materials.query.get"):   {publisher: s.queryMaterials},
+		s.name("open-service.statistics.get"):        {publisher: s.statistics},
 	}
 	return s, nil
 }

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strconv"
 	"syscall"
 	"testing"
@@ -15,17 +14,12 @@ import (
 	"github.com/orderwire/orderwire/sources/network"
 )
 
-// benchOrders is how many orders the benchmarks store; NETWORK_BENCH_ORDERS
-// changes it.
-func benchOrders(b *testing.B) int64 {
-	if s := os.Getenv("NETWORK_BENCH_ORDERS"); s != "" {
-		n, err := strconv.ParseInt(s, 10, 64)
-		if err != nil {
-			b.Fatal(err)
-		}
-		return n
+// benchOrders is how many orders the benchmarks store.
+func benchOrders() int64 {
+	if testing.Short() {
+		return 20_000
 	}
-	return 100_000
+	return 1_000_000
 }
 
 // discard is a response writer that counts.
@@ -76,9 +70,9 @@ func perOrder(b *testing.B, fn func(i int) int) {
 func busyDay(b *testing.B) (f *fixture, sim *network.Simulator, page func(number int) []byte, pages int) {
 	f = start(b, nil)
 	begun := time.Now()
-	orders := benchOrders(b)
+	orders := benchOrders()
 	sim = f.simulator(network.SimulatorConfig{Seed: 1, History: 24 * time.Hour}, orders)
-	b.Logf("%d orders made in %s", orders, time.Since(begun).Round(time.Millisecond))
+	b.Logf("%d orders made in %s, load average %s", orders, time.Since(begun).Round(time.Millisecond), loadAverage())
 	now := f.clock.unix.Load()
 	page = func(number int) []byte {
 		return f.signed(appKey, appSecret, ordersQuery, params{"Stime": now - 86400, "Etime": now, "PageSize": 200, "Page": number})
@@ -89,6 +83,7 @@ func busyDay(b *testing.B) (f *fixture, sim *network.Simulator, page func(number
 
 func BenchmarkService(b *testing.B) {
 	f, sim, page, pages := busyDay(b)
+	f.benchLoad(b, pages)
 	now := f.clock.unix.Load()
 	b.Run("detail", func(b *testing.B) {
 		var bodies [][]byte

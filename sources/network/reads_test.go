@@ -39,7 +39,9 @@ func (f *fixture) twoBrands() {
 	}
 	const insert = `INSERT INTO programs (id, name, domain, currency, charge_currency, commission_rate, created_at, advertiser_id,
 		description, category, status, click_days) VALUES `
-	of := func(key string) string { return `(SELECT advertiser_id FROM access_keys WHERE access_key = '` + key + `')` }
+	of := func(key string) string {
+		return `(SELECT advertiser_id FROM access_keys WHERE access_key = '` + key + `')`
+	}
 	f.write(
 		insert+`('1', 'Kettles & 100% Tea', '', 'CNY', 'USD', 0, 0, `+of("brand")+`, 'for 书 lovers', 'Home', 'open', 30)`,
 		insert+`('2', 'Books_', '', 'CNY', 'CNY', 0, 0, `+of("brand")+`, '', 'Books', 'open', 7)`,

@@ -33,9 +33,9 @@ type rateData struct {
 	Value  string // percent of the amount, or an amount in Currency for each item; two decimals
 }
 
-// programQuery reads what programData holds, but the rates. No domain has a
+// shownPrograms reads what programData holds, but the rates. No domain has a
 // space in it.
-const programQuery = `SELECT p.id, p.name, p.description, p.category, p.status, p.currency, p.charge_currency, p.click_days,
+const shownPrograms = `SELECT p.id, p.name, p.description, p.category, p.status, p.currency, p.charge_currency, p.click_days,
 	COALESCE((SELECT string_agg(d.domain, ' ') FROM program_domains d WHERE d.program_id = p.id), '') FROM programs p`
 
 func scanProgram(row scan) (programData, error) {
@@ -51,9 +51,9 @@ func scanProgram(row scan) (programData, error) {
 // queryPrograms answers programs.query.get: the open programs for a publisher,
 // and its own ones, closed ones too, for an advertiser.
 func (s *Service) queryPrograms(ctx context.Context, by caller, f *form, b []byte) ([]byte, error) {
-	q := &selection{paging: parsePaging(f), query: programQuery + " WHERE p.status = 'open'", order: "1"}
+	q := &selection{paging: parsePaging(f), query: shownPrograms + " WHERE p.status = 'open'", order: "1"}
 	if by.advertiser != 0 {
-		q.query, q.args = programQuery+" WHERE p.advertiser_id = ?", []any{by.advertiser}
+		q.query, q.args = shownPrograms+" WHERE p.advertiser_id = ?", []any{by.advertiser}
 	}
 	q.equal("p.category", f.text("Category"))
 	if word := f.text("Keyword"); word != "" {
@@ -77,7 +77,7 @@ func (s *Service) programDetail(ctx context.Context, _ caller, f *form, b []byte
 	if f.err != nil {
 		return nil, f.err
 	}
-	program, err := s.store.statement(ctx, programQuery+" WHERE p.id = ?")
+	program, err := s.store.statement(ctx, shownPrograms+" WHERE p.id = ?")
 	if err != nil {
 		return nil, err
 	}

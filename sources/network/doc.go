@@ -17,9 +17,23 @@
 //   - A click whose id was given out is written, before the redirect or within
 //     the time that the database was held by others; see clickLog.
 //   - An order report that says nothing new changes nothing.
+//   - Statistics are exact: they are kept in the transaction that changes an
+//     order or writes a click, and one page of them is one state of the database.
 //
 // The database is a SQLite file or PostgreSQL (see [Config.DB]). Changes take
 // turns in both; a list is read in a snapshot, while they go on.
+//
+// # Operations and statistics
+//
+// [Operations] is the table of all operations, and says which names are ours.
+//
+// Statistics are sums by publisher, day, program, website, sub id, currency and
+// charge currency, and once more without sub ids, so that what does not ask for
+// sub ids stays cheap: such a row stands for a website's day in a program. Sub
+// ids are unbounded. One for every click costs a row of some 150 bytes and its
+// index entry for every click, and a question that groups by them reads all rows
+// of its days for each page: about a second for a million. One sub id alone has
+// an index. A day is one of [Config.TimeZone].
 //
 // # Requests
 //

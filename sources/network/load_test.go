@@ -66,7 +66,7 @@ func serveLoad(db string) error {
 			fmt.Fprint(w, u.Utime.Nano()+u.Stime.Nano())
 		}
 	})
-	fmt.Println("http://" + listener.Addr().String())
+	fmt.Fprintln(os.Stdout, "http://" + listener.Addr().String())
 	go func() {
 		io.Copy(io.Discard, os.Stdin) //nolint:errcheck // whatever ends it
 		listener.Close()
@@ -214,7 +214,7 @@ func (t *target) paced(b *testing.B, service string, bodies [][]byte) {
 		})
 	}
 	for i := range calls {
-		time.Sleep(time.Until(due(i)))
+		<-time.After(time.Until(due(i)))
 		next <- i
 	}
 	close(next)

@@ -58,8 +58,9 @@ type statisticsQuery struct {
 func (s *Service) parseStatistics(by caller, f *form) (*statisticsQuery, error) {
 	q := &statisticsQuery{groups: groupBy(f), days: [2]int64{s.dayParameter(f, "Stime"), s.dayParameter(f, "Etime")}}
 	q.paging = parsePaging(f)
-	q.bySub = slices.Contains(q.groups, "SubId") || f.text("SubId") != ""
-	q.build(by.publisher)
+	oneSub := f.text("SubId") != ""
+	q.bySub = oneSub || slices.Contains(q.groups, "SubId")
+	q.build(by.publisher, oneSub)
 	for _, key := range statisticsKeys[1:] {
 		q.equal(key.column, f.text(key.name))
 	}
@@ -78,7 +79,7 @@ func (s *Service) parseStatistics(by caller, f *form) (*statisticsQuery, error) 
 
 // build begins the statement. Its columns are those of statisticsKeys, the
 // currencies and the figures.
-func (q *statisticsQuery) build(publisher int64) {
+func (q *statisticsQuery) build(publisher int64, oneSub bool) {
 	var columns, places []string
 	for i, key := range statisticsKeys {
 		if slices.Contains(q.groups, key.name) {
@@ -91,10 +92,16 @@ func (q *statisticsQuery) build(publisher int64) {
 	for _, column := range figureColumns {
 		columns = append(columns, "CAST(SUM(s."+column+") AS BIGINT)")
 	}
-	bySub := map[bool]string{false: "0", true: "1"}[q.bySub]
+	rows := "s.by_sub = 0"
+	switch {
+	case oneSub:
+		rows = "s.by_sub + 0 = 1" // or SQLite prefers the primary key to the index of sub ids
+	case q.bySub:
+		rows = "s.by_sub = 1"
+	}
 	q.order = strings.Join(append(places, "5", "6"), ", ")
 	q.query = "SELECT " + strings.Join(columns, ", ") + " FROM statistics s LEFT JOIN programs p ON p.id = s.program_id" +
-		" WHERE s.publisher_id = ? AND s.by_sub = " + bySub + " AND s.day BETWEEN ? AND ?"
+		" WHERE s.publisher_id = ? AND " + rows + " AND s.day BETWEEN ? AND ?"
 	q.args = []any{publisher, q.days[0], q.days[1]}
 }
 

@@ -23,7 +23,7 @@ CREATE TABLE statistics (
     confirm_commission_cents BIGINT NOT NULL,
     PRIMARY KEY (publisher_id, by_sub, day, program_id, website_id, sub_id, currency, charge_currency)
 ) WITHOUT ROWID;
-CREATE INDEX statistics_sub ON statistics (publisher_id, sub_id, day) WHERE by_sub = 1;
+CREATE INDEX statistics_sub ON statistics (publisher_id, sub_id, day);
 
 -- The zone of the days. '' stands for none: the service fills the table from
 -- orders and clicks when it opens the database, as it does for another zone.

@@ -66,7 +66,7 @@ func serveLoad(db string) error {
 			fmt.Fprint(w, u.Utime.Nano()+u.Stime.Nano())
 		}
 	})
-	fmt.Fprintln(os.Stdout, "http://" + listener.Addr().String())
+	fmt.Fprintln(os.Stdout, "http://"+listener.Addr().String())
 	go func() {
 		io.Copy(io.Discard, os.Stdin) //nolint:errcheck // whatever ends it
 		listener.Close()

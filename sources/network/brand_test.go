@@ -16,8 +16,7 @@ const (
 	shop    = "5001"
 	shopURL = "https://www.shop.example/p?a=1"
 
-	ordersPost    = "svc.service.orders.post"
-	programsQuery = "svc.open-service.programs.query.get"
+	ordersPost = "svc.service.orders.post"
 )
 
 // putProgram writes a program, or writes it anew, whatever state it is in.

@@ -14,8 +14,7 @@ const bulkRows = 32
 type bulk struct {
 	table   string
 	columns string
-	width   int    // number of columns
-	tail    string // of the statement, behind the rows
+	width   int // number of columns
 	values  []any
 }
 
@@ -27,7 +26,7 @@ func (b *bulk) add(values ...any) { b.values = append(b.values, values...) }
 
 func (b *bulk) statement(rows int) string {
 	row := "(?" + strings.Repeat(", ?", b.width-1) + ")"
-	return "INSERT INTO " + b.table + " (" + b.columns + ") VALUES " + row + strings.Repeat(", "+row, rows-1) + b.tail
+	return "INSERT INTO " + b.table + " (" + b.columns + ") VALUES " + row + strings.Repeat(", "+row, rows-1)
 }
 
 // write inserts the rows.

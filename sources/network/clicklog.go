@@ -144,11 +144,13 @@ func (l *clickLog) gather(first clickEntry) []clickEntry {
 
 // write writes a batch, until it succeeds or ctx ends.
 func (l *clickLog) write(ctx context.Context, batch []clickEntry) error {
+	insert := l.insert
 	for pause := 10 * time.Millisecond; ; pause = min(2*pause, clickRetry) {
-		err := l.insert(ctx, batch)
+		err := insert(ctx, batch)
 		if err == nil {
 			return nil
 		}
+		insert = l.insertRest
 		if pause < clickRetry {
 			l.logger.Warn("clicks are held back", slog.Int("clicks", len(batch)), slog.Any("error", err))
 		}
@@ -162,18 +164,41 @@ func (l *clickLog) write(ctx context.Context, batch []clickEntry) error {
 	}
 }
 
+// insert writes clicks and counts them.
 func (l *clickLog) insert(ctx context.Context, batch []clickEntry) error {
+	return l.store.change(ctx, func(c *change) error { return c.addClicks(ctx, batch) })
+}
+
+// insertRest writes those of the clicks that are not there: a commit may have
+// come through though it said no.
+func (l *clickLog) insertRest(ctx context.Context, batch []clickEntry) error {
+	return l.store.change(ctx, func(c *change) error {
+		var rest []clickEntry
+		for _, e := range batch {
+			known, err := c.found(ctx, `SELECT 1 FROM clicks WHERE id = ?`, []any{e.click.id}, new(int))
+			if err != nil {
+				return err
+			}
+			if !known {
+				rest = append(rest, e)
+			}
+		}
+		return c.addClicks(ctx, rest)
+	})
+}
+
+func (c *change) addClicks(ctx context.Context, batch []clickEntry) error {
 	rows := newBulk("clicks", "id, link_id, publisher_id, website_id, program_id, sub_id, at")
-	rows.tail = " ON CONFLICT (id) DO NOTHING" // of a commit that came through, though it said no
 	for _, e := range batch {
-		if c := e.click; c.link != 0 {
-			rows.add(c.id, c.link, c.publisher, c.website, c.program, c.subID, c.at)
+		if k := e.click; k.link != 0 {
+			rows.add(k.id, k.link, k.publisher, k.website, k.program, k.subID, k.at)
+			c.countClick(k.publisher, k.program, k.website, k.subID, k.at)
 		}
 	}
 	if len(rows.values) == 0 {
 		return nil
 	}
-	return l.store.change(ctx, func(c *change) error { return rows.write(ctx, c) })
+	return rows.write(ctx, c)
 }
 
 // queryName decodes the name of a parameter of a query.

@@ -154,7 +154,7 @@ func TestLinkToSimulatedProgram(t *testing.T) {
 // The simulation takes no brand's program for its own.
 func TestSimulationWithoutItsPrograms(t *testing.T) {
 	f := startBrand(t)
-	f.program(network.TestProgram{ID: "1042", Brand: brand})
+	f.putProgram(network.TestProgram{ID: "1042", Brand: brand})
 	sim, err := f.svc.Simulator(network.SimulatorConfig{Seed: 1})
 	if err != nil {
 		t.Fatal(err)

@@ -23,11 +23,7 @@ func TestStatisticsUseIndexes(t *testing.T) {
 		`{"Stime":0,"Etime":0,"SubId":"a"}`:                                               "statistics_sub (publisher_id=? AND sub_id=? AND day>? AND day<?)",
 		`{"Stime":0,"Etime":0,"SubId":"a","GroupBy":"Day,ProgramId,SubId","WebsiteId":1}`: "statistics_sub (publisher_id=? AND sub_id=? AND day>? AND day<?)",
 	} {
-		p, err := parseParams([]byte(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		q, err := svc.parseStatistics(caller{publisher: 1}, &form{params: p})
+		q, err := svc.parseStatistics(caller{publisher: 1}, parsed(t, body))
 		if err != nil {
 			t.Fatal(err)
 		}

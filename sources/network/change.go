@@ -21,6 +21,7 @@ type change struct {
 	days       calendar
 	zone       string // mark of the calendar that the database has
 	pending    pending
+	pushing    pushing
 }
 
 // counters are the last numbers given out.
@@ -67,6 +68,7 @@ func (s *store) try(ctx context.Context, fn func(c *change) error) (err error) {
 	if err := tx.Commit(); err != nil {
 		return fmt.Errorf("commit a change: %w", err)
 	}
+	s.pushed.ring(c.pushing.queued)
 	return nil
 }
 

@@ -44,6 +44,7 @@ func (m *motion) save(ctx context.Context) error {
 
 // seed makes orders of the past until there are n.
 func (m *motion) seed(ctx context.Context, n int64) error {
+	m.pushing.off = true
 	for m.orders < n {
 		b, err := m.born(ctx)
 		if err != nil {

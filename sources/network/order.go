@@ -45,6 +45,7 @@ type order struct {
 	counted times  // as order_counts has them, zero before the order is stored
 	settled charge // as settlement_changes has it, alike
 	shared  share  // as statistics has it, alike
+	told    told   // what its publisher knows, see push.go
 }
 
 // times are the times of an order that a list can be filtered by, 0 for none.
@@ -94,6 +95,7 @@ func scanOrder(scan func(dest ...any) error) (order, error) {
 		&o.click, &o.promo, &o.newCustomer, &o.confirmed)
 	o.charge = charge{cents(price.V), cents(commission.V), currency.String, at.V}
 	o.counted, o.settled, o.shared = o.times(), o.charge, o.share()
+	o.told = told{true, o.status}
 	return o, err
 }
 

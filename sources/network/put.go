@@ -39,7 +39,7 @@ func (c *change) put(ctx context.Context, o *order, lines []schema.OrderLine, at
 		o.seq, o.id, o.updated, reason, int64(o.status), int64(o.price), int64(o.commission),
 		price, commission, lineStates(lines))
 	c.settlement(o)
-	return nil
+	return c.push(ctx, o)
 }
 
 // settlement keeps what the change has done to the confirmed amounts. Amounts

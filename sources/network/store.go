@@ -22,6 +22,7 @@ type store struct {
 	writer, reader *sql.DB
 	clock          func() int64 // Unix seconds
 	days           calendar     // of the statistics
+	pushed         bell         // rings when pushes were queued
 
 	mu         sync.RWMutex
 	statements map[string]prepared // of the reader, by their text

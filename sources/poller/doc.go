@@ -27,6 +27,10 @@
 // seen gone. The next poll that reads the order puts that right. Leases keep
 // such pollers apart (package pipeline/jetstream).
 //
+// A hint that an order has changed, such as the network's push, is followed at
+// once (see [Poller.Fetch]), beside a poll or without one. What was said of two
+// pollers holds for the two of them.
+//
 // "At most one event per order and poll" is meant per answer of the network:
 // an order that moves while a poll runs and is seen twice, in two windows, has
 // been observed twice.

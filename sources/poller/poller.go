@@ -23,6 +23,7 @@ type Poller struct {
 
 type counters struct {
 	polls, pages, details, created, changed, unchanged, bad atomic.Int64
+	hints                                                   atomic.Int64
 	lastPoll                                                atomic.Int64 // Unix nanoseconds
 	failure                                                 atomic.Pointer[string]
 }
@@ -37,6 +38,7 @@ type Stats struct {
 	Changed   int64     // other events
 	Unchanged int64     // records that gave no event
 	Bad       int64     // records that went to the dead letters
+	Hints     int64     // orders fetched out of turn, see [Poller.Fetch]
 	LastPoll  time.Time // end of the last complete poll, zero for none
 	Failure   string    // why the last poll failed, "" when it did not
 }
@@ -51,7 +53,7 @@ func (p *Poller) Stats() Stats {
 	s := Stats{
 		Account: p.cfg.Account.Name, Polls: p.stats.polls.Load(), Pages: p.stats.pages.Load(),
 		Details: p.stats.details.Load(), Created: p.stats.created.Load(), Changed: p.stats.changed.Load(),
-		Unchanged: p.stats.unchanged.Load(), Bad: p.stats.bad.Load(),
+		Unchanged: p.stats.unchanged.Load(), Bad: p.stats.bad.Load(), Hints: p.stats.hints.Load(),
 	}
 	if t := p.stats.lastPoll.Load(); t != 0 {
 		s.LastPoll = time.Unix(0, t)

@@ -75,6 +75,7 @@ func runLine(ctx context.Context, o *options, f runFlags) (err error) {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return l.Run(ctx) })
 	group.Go(func() error { return serveStatus(ctx, c, l, log) })
+	group.Go(func() error { return servePostback(ctx, c, l, log) })
 	group.Go(func() error { return summaries(ctx, log, l) })
 	err = interrupted(ctx, group.Wait())
 	log.Info("line has ended")

@@ -11,6 +11,7 @@ import (
 	"github.com/orderwire/orderwire/sinks/webhook"
 	"github.com/orderwire/orderwire/sources/openapi"
 	"github.com/orderwire/orderwire/sources/poller"
+	"github.com/orderwire/orderwire/sources/postback"
 )
 
 // Client returns the signed client of an account.
@@ -34,6 +35,20 @@ func (a *Account) Poller() (poller.Account, error) {
 		Name: a.Name, Location: zone, OrderField: p.OrderField, Every: time.Duration(p.Every),
 		Overlap: time.Duration(p.Overlap), Backfill: time.Duration(p.Backfill), MaxSpan: time.Duration(p.MaxSpan), PageSize: p.PageSize,
 	}, nil
+}
+
+// Receiver returns what takes the pushes of all accounts; nil when it is off.
+func (c *Config) Receiver(log *slog.Logger) (*postback.Receiver, error) {
+	if c.Postback.Listen == "" {
+		return nil, nil
+	}
+	settings := postback.Config{Path: c.Postback.Path, ClockWindow: time.Duration(c.Postback.ClockWindow), Logger: log}
+	for _, a := range c.Accounts {
+		if a.Push {
+			settings.Accounts = append(settings.Accounts, postback.Account{Name: a.Name, AppKey: string(a.AppKey), AppSecret: string(a.AppSecret)})
+		}
+	}
+	return postback.New(settings)
 }
 
 // Sink returns the archive's settings.

@@ -56,6 +56,7 @@ func (c *Config) check() error {
 		k.add("commission.dsn", "give a file for SQLite", "databases other than SQLite are not supported by this version")
 	}
 	c.HTTP.check(k)
+	c.Postback.check(k, c)
 	return errors.Join(k.mistakes...)
 }
 

@@ -5,6 +5,8 @@ package config
 
 import (
 	"time"
+
+	"github.com/orderwire/orderwire/sources/postback"
 )
 
 // Config is the whole configuration file. Every field's comment says its
@@ -24,6 +26,8 @@ type Config struct {
 	Webhooks []Webhook `yaml:"webhooks"`
 	// Commission is where the commission sums are kept.
 	Commission Commission `yaml:"commission" envPrefix:"COMMISSION_"`
+	// Postback is where the network pushes orders to; off by default.
+	Postback Postback `yaml:"postback" envPrefix:"POSTBACK_"`
 	// HTTP is the status service of `orderwire run`; off by default.
 	HTTP HTTP `yaml:"http" envPrefix:"HTTP_"`
 
@@ -50,6 +54,9 @@ type Account struct {
 	// Ampersand is how "&" is written in what is signed: "plain" (default) or
 	// "hex" (\u0026).
 	Ampersand string `yaml:"ampersand"`
+	// Push takes the network's order push for this account, beside the polls;
+	// default false. It needs Postback.
+	Push bool `yaml:"push"`
 	// Poll says how the account is polled.
 	Poll Poll `yaml:"poll"`
 }
@@ -121,6 +128,20 @@ type Commission struct {
 	DSN Secret `yaml:"dsn" env:"DSN"`
 }
 
+// Postback is where the network pushes orders to. The address of an account is
+// Path and its name: http://LISTEN/push/main.
+type Postback struct {
+	// Listen is host:port; empty (default) switches it off. Every push is signed;
+	// for TLS, put a proxy in front.
+	Listen string `yaml:"listen" env:"LISTEN"`
+	// Path in front of the accounts' names, default /push. The network signs it, so
+	// a proxy must not change it.
+	Path string `yaml:"path" env:"PATH"`
+	// ClockWindow is how far a push's Timestamp may be from this machine's clock,
+	// default 5m.
+	ClockWindow Duration `yaml:"clock_window" env:"CLOCK_WINDOW"`
+}
+
 // HTTP is the status service.
 type HTTP struct {
 	// Listen is host:port; empty (default) switches the service off.
@@ -146,6 +167,7 @@ func (c *Config) complete() {
 	orDefault(&c.Archive.URL, c.path("archive"))
 	orDefault(&c.Archive.RollBytes, 128<<20)
 	orDefault(&c.Archive.RollEvery, Duration(5*time.Minute))
+	orDefault(&c.Postback.Path, postback.DefaultPath)
 	orDefault(&c.Commission.DSN, Secret(c.path("commission.db")))
 }
 

@@ -108,6 +108,27 @@ func TestNATSSettings(t *testing.T) {
 	}
 }
 
+func TestPostback(t *testing.T) {
+	t.Setenv("TEST_SECRET", "x")
+	c, err := config.Parse("f", []byte(minimal))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := c.Receiver(nil); r != nil || err != nil || c.Accounts[0].Push {
+		t.Errorf("pushes are off by default: %v, %v", r, err)
+	}
+	t.Setenv("ORDERWIRE_POSTBACK_LISTEN", "127.0.0.1:8081")
+	if c, err = config.Parse("f", []byte(minimal+"    push: true\npostback: {clock_window: 90s}\n")); err != nil {
+		t.Fatal(err)
+	}
+	if want := (config.Postback{Listen: "127.0.0.1:8081", Path: "/push", ClockWindow: config.Duration(90 * time.Second)}); c.Postback != want {
+		t.Errorf("%+v", c.Postback)
+	}
+	if r, err := c.Receiver(nil); r == nil || err != nil {
+		t.Errorf("%v, %v", r, err)
+	}
+}
+
 func TestSecretFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(file, []byte("from-file\n"), 0o600); err != nil {
@@ -137,6 +158,12 @@ func TestMistakes(t *testing.T) {
 		{"same name", "    poll:", "  - {name: main, base_url: 'http://x', app_key: a, app_secret: b}\n#", `f:6: accounts[1].name: "main" is already the name of accounts[0] (names must differ)`},
 		{"event type", "accounts:", "webhooks:\n  - {name: a, url: u, secret: s, events: [order.lost]}\naccounts:", `f:2: webhooks[0].events[0]: there is no event type "order.lost" (order.created, status.changed, order.updated or order.vanished)`},
 		{"open status", "accounts:", "http: {listen: '0.0.0.0:80'}\naccounts:", `f:1: http.token: everybody could read the status at 0.0.0.0:80 (set a token, or listen on 127.0.0.1)`},
+		{"push to nobody", "poll:", "push: true\n    poll:", `f:6: accounts[0].push: the network has no address to push to (set postback.listen, such as 127.0.0.1:8081)`},
+		{"push of nobody", "accounts:", "postback: {listen: '127.0.0.1:8081'}\naccounts:", `f:1: postback.listen: no account takes pushes (set push: true on an account, or leave postback out)`},
+		{"push address", "    poll:", "    push: true\npostback: {listen: here}\n#", `f:7: postback.listen: "here" is no host:port (write 127.0.0.1:8080)`},
+		{"push path", "    poll:", "    push: true\npostback: {listen: ':1', path: push/}\n#", `f:7: postback.path: "push/" is no path that a push can be signed for (segments of letters, digits and ". _ ~ -", such as /push)`},
+		{"push account", "name: main", "name: a b\n    push: true", `f:2: accounts[0].name: "a b" cannot stand in an address (letters, digits and ". _ ~ -" for an account with push: true)`},
+		{"push and status", "    poll:", "    push: true\nhttp: {listen: '127.0.0.1:8081'}\npostback: {listen: '127.0.0.1:8081'}\n#", `f:8: postback.listen: "127.0.0.1:8081" is the address of http.listen already (use another port)`},
 		{"replicas", "accounts:", "nats: {replicas: 3}\naccounts:", `f:1: nats.replicas: the embedded server is a single one (set nats.url to a cluster, or leave replicas at 1)`},
 		{"storage", "accounts:", "nats: {storage: tape}\naccounts:", `f:1: nats.storage: "tape" is no kind of storage (file or memory)`},
 		{"compression", "accounts:", "nats:\n  storage: memory\n  compression: s2\naccounts:", `f:3: nats.compression: what is in memory is not compressed (leave compression out)`},

@@ -18,6 +18,7 @@ import (
 	"github.com/orderwire/orderwire/sinks/commission"
 	"github.com/orderwire/orderwire/sinks/webhook"
 	"github.com/orderwire/orderwire/sources/poller"
+	"github.com/orderwire/orderwire/sources/postback"
 )
 
 // Line is a process's part of the line. Create it with [Open].
@@ -27,6 +28,7 @@ type Line struct {
 	orders   *jetstream.Log
 	leases   *jetstream.Leases // nil with an embedded log, which one process has alone
 	parts    []*part
+	pushes   *postback.Receiver // nil when no pushes are taken
 
 	mu        sync.Mutex // guards what sessions open and close
 	pollers   map[string]*poller.Poller

@@ -23,6 +23,10 @@ func (l *Line) planAccounts(ctx context.Context, c *config.Config) error {
 	if err := l.orders.LoadIndex(ctx); err != nil {
 		return err
 	}
+	var err error
+	if l.pushes, err = c.Receiver(l.log); err != nil {
+		return err
+	}
 	for i := range c.Accounts {
 		a := &c.Accounts[i]
 		client, err := a.Client(l.log)
@@ -38,7 +42,7 @@ func (l *Line) planAccounts(ctx context.Context, c *config.Config) error {
 		})
 		l.pollers[a.Name] = p
 		l.add("account", a.Name, func(context.Context) (*session, error) {
-			return &session{run: p.Run, poll: p.Poll}, nil
+			return &session{run: l.polling(a, p), poll: p.Poll}, nil
 		})
 	}
 	return nil

@@ -38,6 +38,7 @@ type Account struct {
 	Created   int64     `json:"created"`
 	Changed   int64     `json:"changed"`
 	Unchanged int64     `json:"unchanged"`
+	Pushed    int64     `json:"pushed,omitzero"` // orders fetched because the network pushed them
 	Bad       int64     `json:"bad"`
 	LastPoll  time.Time `json:"last_poll,omitzero"`
 	Failure   string    `json:"failure,omitzero"`
@@ -88,7 +89,7 @@ func (l *Line) account(p *part, w Work) Account {
 	st := l.pollers[p.name].Stats()
 	return Account{
 		Name: st.Account, Work: w, Polls: st.Polls, Created: st.Created, Changed: st.Changed, Unchanged: st.Unchanged,
-		Bad: st.Bad, LastPoll: st.LastPoll, Failure: st.Failure,
+		Pushed: st.Hints, Bad: st.Bad, LastPoll: st.LastPoll, Failure: st.Failure,
 	}
 }
 

@@ -29,6 +29,7 @@ type networkFlags struct {
 	bareList, omitDetails bool
 	simulated             bool // whether there is anything to simulate
 	refuseReplays         bool
+	push                  pushFlags
 }
 
 func newNetwork(o *options) *cobra.Command {
@@ -57,8 +58,9 @@ keeps them out of the process list.`,
 		RunE: func(c *cobra.Command, _ []string) error { return runNetwork(c.Context(), o, f) },
 	}
 	f.register(c)
+	f.push.register(c)
 	m := &manager{options: o, db: &f.db}
-	c.AddCommand(m.commands()...)
+	c.AddCommand(append(m.commands(), newNetworkPush(o))...)
 	return c
 }
 
@@ -200,6 +202,7 @@ func (f *networkFlags) serve(ctx context.Context, service *network.Service, simu
 	log.Info("network is answering", "url", "http://"+listener.Addr().String(), "orders", progress.Orders)
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return serveHTTP(ctx, listener, handler) })
+	group.Go(func() error { return f.push.run(ctx, service, f.appKeys, log) })
 	if f.simulated && f.speed > 0 {
 		group.Go(func() error { return f.simulate(ctx, simulator, log) })
 	}

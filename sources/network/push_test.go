@@ -99,9 +99,15 @@ func openPushWorld(t *testing.T, file string) pushWorld {
 	return pushWorld{svc, file}
 }
 
+// pushDatabase is an empty database.
+func pushDatabase(t *testing.T) string {
+	t.Helper()
+	return filepath.Join(t.TempDir(), "network.db")
+}
+
 func newPushWorld(t *testing.T) pushWorld {
 	t.Helper()
-	return openPushWorld(t, filepath.Join(t.TempDir(), "network.db"))
+	return openPushWorld(t, pushDatabase(t))
 }
 
 func (w pushWorld) target(t *testing.T, key, address string) {
@@ -140,22 +146,25 @@ func (w pushWorld) place(t *testing.T, key, sn string, states ...schema.Settleme
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := &order{publisher: access.owner, program: "1042", sn: sn, placed: 1_700_000_000, price: 10_00, commission: 50, currency: "CNY"}
+	var id int64
 	for _, state := range append([]schema.SettlementStatus{schema.Pending}, states...) {
+		var o order
 		err := w.store.change(t.Context(), func(c *change) (err error) {
-			if o.id != 0 {
-				if *o, err = c.order(t.Context(), o.id); err != nil {
+			o = order{publisher: access.owner, program: "1042", sn: sn, placed: 1_700_000_000, price: 10_00, commission: 50, currency: "CNY"}
+			if id != 0 {
+				if o, err = c.order(t.Context(), id); err != nil {
 					return err
 				}
 			}
 			if o.status = state; state != schema.Pending {
 				o.charge = charge{10_00, 50, "CNY", 1_700_000_123}
 			}
-			return c.put(t.Context(), o, []schema.OrderLine{{ItemID: text("1")}}, 1_700_000_200, "test")
+			return c.put(t.Context(), &o, []schema.OrderLine{{ItemID: text("1")}}, 1_700_000_200, "test")
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
+		id = o.id
 	}
 }
 

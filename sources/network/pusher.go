@@ -26,6 +26,8 @@ const (
 	pushLookEvery = 2 * time.Second
 	// pushPause is how long the database is left alone after it failed.
 	pushPause = time.Second
+	// pushFinish bounds noting what was received, when a run ends.
+	pushFinish = 3 * time.Second
 	// pushFailuresKept is how long a push that was given up is shown.
 	pushFailuresKept = 30 * day
 )
@@ -111,7 +113,7 @@ func (p *Pusher) Run(ctx context.Context) error {
 	q := &pushQueue{Pusher: p, busy: map[int64]int64{}, ended: make(chan pushOutcome)}
 	defer p.http.CloseIdleConnections()
 	var senders sync.WaitGroup
-	defer senders.Wait()
+	defer q.finish(ctx, &senders)
 	for {
 		rung := p.service.store.pushed.wait() // before the queue is read, so that nothing is missed
 		wait, err := q.turn(ctx, &senders)

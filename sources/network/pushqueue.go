@@ -118,12 +118,27 @@ func (q *pushQueue) begin(ctx context.Context, senders *sync.WaitGroup, to pushR
 	senders.Go(func() {
 		writer := recordWriter{zone: q.service.config.TimeZone}
 		record := writer.append(nil, item.head, "")
-		err := q.send(ctx, to.appKey, to.address, record[1:len(record)-1])
-		select {
-		case q.ended <- pushOutcome{item, err}:
-		case <-ctx.Done():
-		}
+		q.ended <- pushOutcome{item, q.send(ctx, to.appKey, to.address, record[1:len(record)-1])}
 	})
+}
+
+// finish waits for what is under way, which ends soon when ctx has, and writes
+// what was received. What was cut off is as if it had not begun.
+func (q *pushQueue) finish(ctx context.Context, senders *sync.WaitGroup) {
+	go func() {
+		senders.Wait()
+		close(q.ended)
+	}()
+	for o := range q.ended {
+		if o.err == nil {
+			q.settled = append(q.settled, o)
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pushFinish)
+	defer cancel()
+	if err := q.settle(ctx); err != nil {
+		q.service.config.Logger.Error("push queue failed at the end, some pushes will be sent again", slog.Any("error", err))
+	}
 }
 
 // untilDue is how long it is until a push of the targets comes due.

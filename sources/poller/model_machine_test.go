@@ -2,6 +2,7 @@ package poller_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/orderwire/orderwire/schema"
+	"github.com/orderwire/orderwire/sources/openapi"
 	"github.com/orderwire/orderwire/sources/poller"
 )
 
@@ -105,6 +107,26 @@ func (m *machine) judgeIndex(t rapid.TB, p *process) {
 		}
 		if known, _ := p.log.Known(m.reader.key(k)); known.Version > last.version {
 			t.Fatalf("order %s: %s remembers version %d of %d", k, p.name, known.Version, last.version)
+		}
+	}
+}
+
+// hint has a process fetch one order, wherever its poll is held. The log then
+// has that order as the network does, and nothing is said of any other.
+func (m *machine) hint(t rapid.TB, p *process, k modelKey) {
+	m.network.pass(1)
+	due := m.reader.due()
+	ctx, cancel := context.WithTimeout(context.Background(), hung)
+	defer cancel()
+	err := p.hinted.Fetch(ctx, k.program, k.sn)
+	listed := m.network.at(k, m.network.clock()).listed
+	if listed && err != nil || !listed && !errors.Is(err, openapi.ErrNotFound) {
+		t.Fatalf("order %s, listed %v: a hint to %s gives %v", k, listed, p.name, err)
+	}
+	events := m.reader.news(t)
+	for _, other := range modelKeys {
+		if e, got := events[other]; got != (other == k && due[k]) {
+			t.Fatalf("order %s: after a hint of %s to %s: event %v %s", other, k, p.name, got, e.Type)
 		}
 	}
 }

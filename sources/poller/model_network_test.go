@@ -258,6 +258,17 @@ func (a *answers) add(raw []byte, at time.Time) error {
 	return nil
 }
 
+// openNetwork is the network as it is.
+type openNetwork struct{ *modelNetwork }
+
+func (n openNetwork) Orders(_ context.Context, q openapi.OrdersQuery) (openapi.OrdersPage, error) {
+	return n.list(q), nil
+}
+
+func (n openNetwork) Order(_ context.Context, program, sn string) (openapi.OrderAnswer, error) {
+	return n.detail(program, sn)
+}
+
 // gatedNetwork is the network as one process sees it.
 type gatedNetwork struct {
 	*modelNetwork

@@ -29,6 +29,7 @@ type process struct {
 	log    *jetstream.Log
 	gate   *gate
 	poller *poller.Poller
+	hinted *poller.Poller // fetches single orders, beside the poll and held nowhere
 
 	// Of the poll under way.
 	cancel context.CancelFunc
@@ -53,6 +54,9 @@ func (p *process) boot(t rapid.TB) {
 	p.poller = poller.New(poller.Config{
 		Account: p.account, Network: gatedNetwork{p.network, p.gate, p.told}, Log: gatedLog{p.log, p.gate},
 		Publisher: &gatedPublisher{p.log.Publisher(), p.gate, p.courier}, Now: p.network.clock,
+	})
+	p.hinted = poller.New(poller.Config{
+		Account: p.account, Network: openNetwork{p.network}, Log: p.log, Publisher: p.log.Publisher(), Now: p.network.clock,
 	})
 }
 

@@ -62,6 +62,7 @@ func (m actions) all() map[string]func(*rapid.T) {
 	}
 	for _, p := range []*process{m.a, m.b} {
 		all[p.name+" polls"] = func(t *rapid.T) { m.polls(t, p) }
+		all[p.name+" is hinted"] = func(t *rapid.T) { m.hinted(t, p) }
 		all[p.name+" goes on"] = func(t *rapid.T) { m.goesOn(t, p) }
 		all[p.name+" is overtaken"] = func(t *rapid.T) { m.overtaken(t, p) }
 		all[p.name+" fails"] = func(t *rapid.T) { m.fails(t, p) }
@@ -133,6 +134,14 @@ func (m actions) polls(t *rapid.T, p *process) {
 		return
 	}
 	m.poll(t, p)
+}
+
+// hinted has a process fetch an order that may just have moved.
+func (m actions) hinted(t *rapid.T, p *process) {
+	if rapid.Bool().Draw(t, "something moves") {
+		m.moves(t)
+	}
+	m.hint(t, p, rapid.SampledFrom(modelKeys).Draw(t, "hint"))
 }
 
 // drawPlace prefers the places at which a process has seen something and not

@@ -4,7 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -52,8 +54,7 @@ func newPushWorld(tb testing.TB, orders int64) *pushWorld {
 	tb.Cleanup(func() { _ = w.db.Close() })
 
 	p := launch(tb, "run", "-c", w.config)
-	line := p.log.await(tb, "pushes are taken")
-	_, address, _ := strings.Cut(line, " url=")
+	address := p.pushAddress(tb)
 	w.closed.Store(true) // from here on, nothing of an order comes by a poll
 	w.push(tb, address)
 	w.follow(tb)
@@ -241,5 +242,49 @@ func TestNetworkPush(t *testing.T) {
 		if _, errs, code := push(tt.args...); code != tt.code || !strings.Contains(errs, tt.want) {
 			t.Errorf("%v: exit code %d\n%s", tt.args, code, errs)
 		}
+	}
+}
+
+// orderwire network sends pushes to the address of its flag, a test push among
+// them.
+func TestNetworkPushURL(t *testing.T) {
+	t.Parallel()
+	came := make(chan map[string]any, 1000)
+	receiver := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		var push map[string]any
+		if err := json.NewDecoder(r.Body).Decode(&push); err != nil {
+			t.Errorf("a push is no JSON: %v", err)
+		}
+		io.WriteString(rw, "0")
+		select {
+		case came <- push:
+		default: // enough have come
+		}
+	}))
+	t.Cleanup(receiver.Close)
+	p := launch(t, "network", "--app-key", testKey, "--app-secret", testSecret, "--listen", "127.0.0.1:0", "--db", filepath.Join(t.TempDir(), "n.db"),
+		"--orders", "300", "--speed", "100000", "--push-url", receiver.URL+"/push", "--push-allow-private")
+	p.log.await(t, "the test push was received")
+	tests, orders := 0, 0
+	for tests == 0 || orders < 5 {
+		select {
+		case push := <-came:
+			switch {
+			case push["Test"] == "1":
+				tests++
+			case push["OrderSn"] != nil && push["Status"] != "0": // no order is new
+				orders++
+			default:
+				t.Errorf("%v", push)
+			}
+		case <-time.After(pushWait):
+			t.Fatalf("%d test pushes and %d others have come", tests, orders)
+		}
+	}
+	p.terminate(t)
+	_, errs, code := orderwire(t, "", "network", "--app-key", testKey, "--app-secret", testSecret, "--listen", "127.0.0.1:0",
+		"--db", filepath.Join(t.TempDir(), "n.db"), "--push-url", "here")
+	if code != 2 || !strings.Contains(errs, "--push-url: network: URL: write it like https://") {
+		t.Errorf("exit code %d\n%s", code, errs)
 	}
 }

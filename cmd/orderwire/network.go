@@ -60,7 +60,7 @@ keeps them out of the process list.`,
 	f.register(c)
 	f.push.register(c)
 	m := &manager{options: o, db: &f.db}
-	c.AddCommand(append(m.commands(), newNetworkPush(o))...)
+	c.AddCommand(append(m.commands(), newNetworkPush(o, &f.db))...)
 	return c
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/orderwire/orderwire/cmd/orderwire/internal/config"
 	"github.com/orderwire/orderwire/sources/network"
 )
 
@@ -35,35 +37,29 @@ func (f *pushFlags) register(c *cobra.Command) {
 }
 
 // run sends pushes until ctx ends. It begins with a test push to the address of
-// the flags, if there is one, for the first of the keys.
+// the flags, if there is one.
 func (f *pushFlags) run(ctx context.Context, service *network.Service, appKeys []string, log *slog.Logger) error {
-	appKey := ""
-	if len(appKeys) > 0 {
-		appKey = appKeys[0]
-	}
-	if f.url != "" && appKey == "" {
-		return usageError{errors.New("--push-url: give the publisher's --app-key too, or use orderwire network push set")}
-	}
 	pusher, err := service.Pusher(network.PusherConfig{RetryEvery: f.retryEvery, AllowPrivate: f.allowPrivate})
 	if err != nil {
 		return usageError{err}
 	}
-	if f.url != "" {
-		if err := service.SetPushTarget(ctx, appKey, f.url); err != nil {
-			return usageError{fmt.Errorf("--push-url: %w", err)}
-		}
+	if f.url == "" {
+		return pusher.Run(ctx)
+	}
+	if len(appKeys) == 0 {
+		return usageError{errors.New("--push-url: give --app-key as well, or use orderwire network push set")}
+	}
+	if err := service.SetPushTarget(ctx, appKeys[0], f.url); err != nil {
+		return usageError{fmt.Errorf("--push-url: %w", err)}
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return pusher.Run(ctx) })
 	group.Go(func() error {
-		if f.url == "" {
+		if err := pusher.Test(ctx, appKeys[0]); err != nil {
+			log.Warn("the test push was not received; pushes are sent all the same", "app_key", appKeys[0], "reason", err)
 			return nil
 		}
-		if err := pusher.Test(ctx, appKey); err != nil {
-			log.Warn("the test push was not received; pushes are sent all the same", "app_key", appKey, "reason", err)
-			return nil
-		}
-		log.Info("the test push was received", "app_key", appKey)
+		log.Info("the test push was received", "app_key", appKeys[0])
 		return nil
 	})
 	return group.Wait()
@@ -72,12 +68,13 @@ func (f *pushFlags) run(ctx context.Context, service *network.Service, appKeys [
 // pushCommand is what the subcommands of `orderwire network push` work on.
 type pushCommand struct {
 	*options
-	db, appKey   string
+	db           *string // the flag --db
+	appKey       string
 	allowPrivate bool
 }
 
-func newNetworkPush(o *options) *cobra.Command {
-	p := &pushCommand{options: o}
+func newNetworkPush(o *options, db *string) *cobra.Command {
+	p := &pushCommand{options: o, db: db}
 	c := &cobra.Command{
 		Use:   "push",
 		Short: "Where publishers are told about their orders",
@@ -91,7 +88,6 @@ A push that is not received is sent again three times, 30 s apart.
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.PersistentFlags().StringVar(&p.db, "db", "network.db", "SQLite file")
 	c.AddCommand(p.newSet(), p.newList(), p.newTest(), p.newRemove())
 	return c
 }
@@ -170,7 +166,14 @@ func (p *pushCommand) privateFlag(c *cobra.Command) {
 
 // with opens the database for a command.
 func (p *pushCommand) with(ctx context.Context, do func(context.Context, *network.Service) error) (err error) {
-	s, err := network.Open(ctx, network.Config{DB: p.db})
+	var db config.Secret // it may hold a password
+	if err := db.UnmarshalText([]byte(*p.db)); err != nil {
+		return usageError{fmt.Errorf("--db: %w", err)}
+	}
+	if _, err := os.Stat(string(db)); !strings.Contains(string(db), "://") && err != nil {
+		return usageError{errors.New("--db: there is no such file")}
+	}
+	s, err := network.Open(ctx, network.Config{DB: string(db)})
 	if err != nil {
 		return err
 	}

@@ -212,7 +212,7 @@ func TestNetworkPush(t *testing.T) {
 	w := newWorld(t, worldConfig{orders: 10})
 	db := filepath.Join(w.dir, "network.db")
 	push := func(args ...string) (string, string, int) {
-		return orderwire(t, "", append([]string{"network", "push"}, append(args, "--db", db)...)...)
+		return orderwire(t, "", append([]string{"network", "push", "--db", db}, args...)...)
 	}
 	refused := w.server.URL + "/" + testKey + "/svc.x" // answers, but not with 1
 	if _, errs, code := push("set", "--app-key", testKey, "--url", refused); code != 1 || !strings.Contains(errs, "the address is stored, but the test push was not sent") || !strings.Contains(errs, "--allow-private") {
@@ -236,6 +236,7 @@ func TestNetworkPush(t *testing.T) {
 	}{
 		{[]string{"set", "--app-key", testKey, "--url", "ftp://x"}, 2, "URL: write it like https://"},
 		{[]string{"set", "--app-key", "nobody", "--url", refused}, 2, "no publisher uses this App Key"},
+		{[]string{"list", "--db", "nowhere.db"}, 2, "--db: there is no such file"},
 		{[]string{"remove", "--app-key", testKey}, 0, ""},
 		{[]string{"remove", "--app-key", testKey}, 1, "the publisher has no address for pushes"},
 	} {

@@ -98,10 +98,10 @@ func TestBrandReadsItsPrograms(t *testing.T) {
 	f := startBrand(t)
 	f.brand("Rival", "ADS-2")
 	f.brand("Nobody", "ADS-3")
-	f.putProgram(network.TestProgram{ID: "500", Brand: brand, Status: "closed", Currency: "USD", ChargeCurrency: "CNY", ClickDays: 7})
+	f.putProgram(network.TestProgram{ID: "480", Brand: brand, Status: "closed", Currency: "USD", ChargeCurrency: "CNY", ClickDays: 7})
 	f.putProgram(network.TestProgram{ID: "5003", Brand: brand, Domains: []string{"b.example", "a.example"}})
 	f.putProgram(network.TestProgram{ID: "6001", Brand: "Rival"})
-	const closed = `{"ProgramId":"500","ProgramName":"Program 500","Status":"closed","Domains":[],"Currency":"USD","ChargeCurrency":"CNY","ClickDays":"7"}`
+	const closed = `{"ProgramId":"480","ProgramName":"Program 480","Status":"closed","Domains":[],"Currency":"USD","ChargeCurrency":"CNY","ClickDays":"7"}`
 	open := func(id, domains string) string {
 		return `{"ProgramId":"` + id + `","ProgramName":"Program ` + id + `","Status":"open","Domains":[` + domains +
 			`],"Currency":"CNY","ChargeCurrency":"CNY","ClickDays":"30"}`
@@ -116,7 +116,7 @@ func TestBrandReadsItsPrograms(t *testing.T) {
 		{adsKey, params{}, 3, []string{closed, first, third}},
 		{adsKey, params{"Page": 2, "PageSize": 2}, 3, []string{third}},
 		{adsKey, params{"Page": "9999999999999999", "PageSize": 200}, 3, nil},
-		{adsKey, params{"Keyword": "pROGRAM 500"}, 1, []string{closed}},
+		{adsKey, params{"Keyword": "pROGRAM 480"}, 1, []string{closed}},
 		{adsKey, params{"Category": "x"}, 0, nil},
 		{"ADS-3", params{}, 0, nil},
 	} {

@@ -53,7 +53,7 @@ keeps them out of the process list.`,
   orderwire network --app-key 2312521 --app-secret demo --orders 1000 --faults 0.2
   orderwire network publisher add blog --website 1026
   orderwire network key new --publisher blog
-  orderwire network --db '${NETWORK_DB}'   # postgres://user:password@host/database`,
+  orderwire network --db '${NETWORK_DB}'   # the address of a PostgreSQL database`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return runNetwork(c.Context(), o, f) },
 	}

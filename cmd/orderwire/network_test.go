@@ -155,6 +155,8 @@ func TestNetworkCommandErrors(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "network.db")
 	succeed(t, "network", "brand", "add", "B", "--db", db)
 	succeed(t, "network", "publisher", "add", "P", "--db", db)
+	noKeys := filepath.Join(t.TempDir(), "network.db")
+	succeed(t, "network", "publisher", "add", "P", "--db", noKeys)
 	secret := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(secret, []byte(strings.Repeat("s3cret", 50)), 0o600); err != nil {
 		t.Fatal(err)
@@ -188,7 +190,7 @@ func TestNetworkCommandErrors(t *testing.T) {
 		{"key list --db " + db + ".none", 2, "there is no file"},
 		{"key list --db mysql://u:s3cret@h/db", 2, "no database of this kind"},
 		{"key list --db postgres://u:s3cret@127.0.0.1:1/db", 1, "cannot be reached"},
-		{"--listen 127.0.0.1:0", 2, "make one with orderwire network publisher add"},
+		{"--listen 127.0.0.1:0 --db " + noKeys, 2, "make one with orderwire network publisher add"},
 		{"--app-key k", 2, "as many of one as of the other"},
 	} {
 		args := append([]string{"network", "--db", db}, strings.Fields(tt.args)...)

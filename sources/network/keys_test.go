@@ -43,6 +43,7 @@ func TestRotateSecret(t *testing.T) {
 	if err != nil || second.AppSecret != "chosen" {
 		t.Fatalf("%v", err)
 	}
+	check("what has ended stays so", appSecret, network.StatusSignature)
 	third, err := f.svc.RotateSecret(t.Context(), appKey, "", time.Minute)
 	if err != nil {
 		t.Fatal(err)

@@ -125,6 +125,28 @@ func TestPostgresMigrationsTakeTurns(t *testing.T) {
 	all.Wait()
 }
 
+// A change that the server lets fail for the sake of another one is made again.
+func TestPostgresConflictIsMadeAgain(t *testing.T) {
+	needPostgres(t)
+	s := openTestStore(t)
+	s.writing.Isolation = sql.LevelRepeatableRead // which the server ends at a conflict
+	ctx, runs := t.Context(), 0
+	if err := s.change(ctx, func(c *change) error { _, err := c.named(ctx, publishers, "p"); return err }); err != nil {
+		t.Fatal(err)
+	}
+	err := s.change(ctx, func(c *change) error {
+		if runs++; runs == 1 {
+			if _, err := s.reader.ExecContext(ctx, `UPDATE publishers SET created_at = 7`); err != nil {
+				return err
+			}
+		}
+		return c.exec(ctx, `UPDATE publishers SET created_at = created_at + 1`)
+	})
+	if n := count(t, s, `SELECT created_at FROM publishers`); n != 8 || runs != 2 || err != nil {
+		t.Errorf("%d after %d runs, want 8 after 2: %v", n, runs, err)
+	}
+}
+
 // What the server refuses is explained without the password.
 func TestPostgresRefusals(t *testing.T) {
 	needPostgres(t)

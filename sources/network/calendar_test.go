@@ -15,7 +15,7 @@ func TestCalendar(t *testing.T) {
 		}
 		c := newCalendar(zone)
 		for _, begin := range []time.Time{
-			time.Date(2018, 10, 30, 5, 0, 0, 0, zone), time.Date(2026, 10, 20, 5, 0, 0, 0, zone), time.Date(1965, 1, 1, 0, 0, 0, 0, zone), time.Date(2011, 12, 25, 0, 0, 0, 0, zone), time.Date(2040, 12, 25, 0, 0, 0, 0, zone),
+			time.Date(2018, 10, 30, 5, 0, 0, 0, zone), time.Date(2026, 10, 20, 5, 0, 0, 0, zone), time.Date(1965, 1, 1, 0, 0, 0, 0, zone), time.Date(2011, 12, 25, 0, 0, 0, 0, zone), time.Date(2040, 12, 25, 0, 0, 0, 0, zone), time.Date(2027, 3, 25, 0, 0, 0, 0, zone),
 		} {
 			until := c.until(begin.Unix())
 			for at := begin.Unix(); at < begin.Unix()+10*secondsOfDay; at += 600 {

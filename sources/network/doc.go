@@ -30,10 +30,10 @@
 // Statistics are sums by publisher, day, program, website, sub id, currency and
 // charge currency, and once more without sub ids, so that what does not ask for
 // sub ids stays cheap: such a row stands for a website's day in a program. Sub
-// ids are unbounded. One for every click costs a row of some 150 bytes and its
-// index entry for every click, and a question that groups by them reads all rows
-// of its days for each page: about a second for a million. One sub id alone has
-// an index. A day is one of [Config.TimeZone].
+// ids are unbounded. One for every click costs some 100 bytes for every click, and
+// a question that groups by them reads all rows of its days for each page: a few
+// seconds for a million rows. One sub id alone has an index. A day is one of
+// [Config.TimeZone].
 //
 // # Requests
 //

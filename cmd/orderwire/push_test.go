@@ -37,6 +37,7 @@ type pushWorld struct {
 	lists  atomic.Int64 // answers to lists of orders
 	closed atomic.Bool  // lists are refused from now on
 	db     *sql.DB      // of the network, to look at
+	run    *process
 	events <-chan *message.Message
 }
 
@@ -53,8 +54,8 @@ func newPushWorld(tb testing.TB, orders int64) *pushWorld {
 	}
 	tb.Cleanup(func() { _ = w.db.Close() })
 
-	p := launch(tb, "run", "-c", w.config)
-	address := p.pushAddress(tb)
+	w.run = launch(tb, "run", "-c", w.config)
+	address := w.run.pushAddress(tb)
 	w.closed.Store(true) // from here on, nothing of an order comes by a poll
 	w.push(tb, address)
 	w.follow(tb)
@@ -181,6 +182,12 @@ func TestPushToLog(t *testing.T) {
 	targets, err := w.service.PushTargets(t.Context())
 	if err != nil || len(targets) != 1 || targets[0].GivenUp != 0 {
 		t.Errorf("%+v, %v", targets, err)
+	}
+	w.run.terminate(t)
+	w.closed.Store(false)
+	succeed(t, "run", "-c", w.config, "--once") // tells of the orders whose lines alone have moved
+	if got := len(w.agree(t)); got != 300 {
+		t.Errorf("%d orders", got)
 	}
 }
 

@@ -31,7 +31,8 @@ func newRun(o *options) *cobra.Command {
 		Use:   "run -c FILE",
 		Short: "Poll the accounts, keep the log, feed the sinks",
 		Long: `Runs the whole line until SIGTERM or SIGINT, then ends cleanly with exit code 0:
-polls every account, publishes what changed, writes the archive, delivers the
+polls every account, and fetches at once the orders that the network pushes where
+that is configured, publishes what changed, writes the archive, delivers the
 webhooks and keeps the commission sums. It resumes where it was, also after a
 crash. Only one process can use a data directory. With nats.url, on NATS servers
 (2.12 or newer, with JetStream), several processes share the work and stand by for

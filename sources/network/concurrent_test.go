@@ -72,6 +72,22 @@ func (p page) firstID() string {
 // A service with all places taken refuses with HTTP 503 and Retry-After.
 func TestOverload(t *testing.T) {
 	f := start(t, func(c *network.Config) { c.MaxConcurrent = 1 })
+	a, slow := f.overloaded()
+	if a.HTTP != http.StatusServiceUnavailable || a.Status != network.StatusOverload || a.header.Get("Retry-After") == "" {
+		t.Errorf("HTTP %d, Status %d", a.HTTP, a.Status)
+	}
+	if slow.Status != network.StatusBody {
+		t.Errorf("the slow request: Status %d: %s", slow.Status, slow.Message)
+	}
+	if a := f.do(http.MethodGet, "/x/y", nil, ""); a.HTTP != http.StatusMethodNotAllowed {
+		t.Errorf("afterwards: HTTP %d", a.HTTP)
+	}
+}
+
+// overloaded returns the answers to a request while another one has the only
+// place, and to that slow one.
+func (f *fixture) overloaded() (refused, slow answer) {
+	f.tb.Helper()
 	body := newSlowBody()
 	done := make(chan answer)
 	go func() { done <- f.do(http.MethodPost, "/"+appKey+"/"+ordersQuery, body, "application/json") }()
@@ -79,20 +95,12 @@ func TestOverload(t *testing.T) {
 	// The transport has begun to send; the request has its place once another
 	// one is refused.
 	deadline := time.Now().Add(10 * time.Second)
-	a := f.do(http.MethodGet, "/x/y", nil, "")
-	for a.HTTP != http.StatusServiceUnavailable && time.Now().Before(deadline) {
-		a = f.do(http.MethodGet, "/x/y", nil, "")
-	}
-	if a.HTTP != http.StatusServiceUnavailable || a.Status != network.StatusOverload || a.header.Get("Retry-After") == "" {
-		t.Errorf("HTTP %d, Status %d", a.HTTP, a.Status)
+	refused = f.do(http.MethodGet, "/x/y", nil, "")
+	for refused.HTTP != http.StatusServiceUnavailable && time.Now().Before(deadline) {
+		refused = f.do(http.MethodGet, "/x/y", nil, "")
 	}
 	close(body.finish)
-	if a := <-done; a.Status != network.StatusBody {
-		t.Errorf("the slow request: Status %d: %s", a.Status, a.Message)
-	}
-	if a := f.do(http.MethodGet, "/x/y", nil, ""); a.HTTP != http.StatusMethodNotAllowed {
-		t.Errorf("afterwards: HTTP %d", a.HTTP)
-	}
+	return refused, <-done
 }
 
 // slowBody sends its first half, and the second when it is told to.

@@ -106,6 +106,7 @@ type answer struct {
 	Message string
 	Data    json.RawMessage
 	header  http.Header
+	body    []byte
 }
 
 // post sends a body as it is.
@@ -137,7 +138,7 @@ func (f *fixture) send(req *http.Request) answer {
 	if err != nil {
 		f.tb.Fatal(err)
 	}
-	a := answer{HTTP: res.StatusCode, header: res.Header}
+	a := answer{HTTP: res.StatusCode, header: res.Header, body: raw}
 	if strings.HasPrefix(res.Header.Get("Content-Type"), "application/json") {
 		if err := json.Unmarshal(raw, &a); err != nil {
 			f.tb.Fatalf("answer is no envelope: %v in %.200q", err, raw)

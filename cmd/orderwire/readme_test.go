@@ -7,11 +7,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/config"
 	"github.com/orderwire/orderwire/schema"
+	"github.com/orderwire/orderwire/sources/network"
 )
 
 var example = regexp.MustCompile("(?s)<!-- example: ([a-z-]+) -->\n```sh\n(.*?)```")
@@ -88,6 +90,30 @@ func TestReadmeSign(t *testing.T) {
 	t.Parallel()
 	if out := shell(t, t.TempDir(), examples(t)["sign"]); out != "F80590B7456ACD1CBADA8154A8C29D04\n" {
 		t.Errorf("got %q", out)
+	}
+}
+
+// The README lists the operations of the network's service.
+func TestReadmeOperations(t *testing.T) {
+	raw, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want, got []string
+	for _, o := range network.Operations() {
+		whose := "spec"
+		if o.Ours {
+			whose = "ours"
+		}
+		want = append(want, fmt.Sprintf("| `%s` | %s | %s | %s |", o.Service, o.Side, whose, o.Purpose))
+	}
+	for line := range strings.SplitSeq(string(raw), "\n") {
+		if strings.HasPrefix(line, "| `service.") || strings.HasPrefix(line, "| `open-service.") {
+			got = append(got, line)
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the table is\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 

@@ -93,6 +93,26 @@ func TestReadmeSign(t *testing.T) {
 	}
 }
 
+// The scripts of the README run against a network that the README sets up.
+func TestReadmeNetwork(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"curl", "openssl"} {
+		if _, err := exec.LookPath(name); err != nil && os.Getenv("CI") == "true" {
+			t.Fatalf("%s is missing, and CI has to run this test", name)
+		} else if err != nil {
+			t.Skipf("this machine has no %s, which the scripts need", name)
+		}
+	}
+	scripts, err := filepath.Abs("../../deploy/examples")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := shell(t, t.TempDir(), strings.ReplaceAll(examples(t)["network"], "deploy/examples", scripts))
+	if n := strings.Count(out, "done: order "); n != 3 {
+		t.Errorf("%d of 3 scripts came to their end:\n%s", n, out)
+	}
+}
+
 // The README lists the operations of the network's service.
 func TestReadmeOperations(t *testing.T) {
 	raw, err := os.ReadFile("../../README.md")

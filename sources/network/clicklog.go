@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 )
@@ -144,6 +145,9 @@ func (l *clickLog) gather(first clickEntry) []clickEntry {
 
 // write writes a batch, until it succeeds or ctx ends.
 func (l *clickLog) write(ctx context.Context, batch []clickEntry) error {
+	if !slices.ContainsFunc(batch, func(e clickEntry) bool { return e.click.link != 0 }) {
+		return nil
+	}
 	insert := l.insert
 	for pause := 10 * time.Millisecond; ; pause = min(2*pause, clickRetry) {
 		err := insert(ctx, batch)

@@ -237,4 +237,5 @@ func TestClicks(t *testing.T) {
 	if n := f.number(`SELECT COUNT(*) FROM clicks`); n != count || count != 6 {
 		t.Errorf("%d clicks, then %d, want 6", count, n)
 	}
+	f.checkStatistics(t, shanghai)
 }

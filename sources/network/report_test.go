@@ -130,6 +130,7 @@ func TestReportAgain(t *testing.T) {
 		}
 		f.putProgram(network.TestProgram{ID: "5002", Exchange: "7.1", Rates: fivePercent})
 	}
+	f.checkStatistics(t, shanghai)
 }
 
 // Reports of one order that come at once make one order.

@@ -22,7 +22,7 @@ var errOtherOrder = errors.New("the network answered with another order")
 //
 // The account's rate holds for hints and polls together, first come, first
 // served. So a hint waits for the requests that a poll has in line already, which
-// are two pages or eight details at most, whatever there is to be read; and a
+// are two pages and eight details at most, whatever there is to be read; and a
 // caller that has few hints under way at once takes no more than its share from
 // a poll.
 //

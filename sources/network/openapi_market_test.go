@@ -1,11 +1,13 @@
 package network_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/orderwire/orderwire/sources/network"
 )
@@ -23,12 +25,6 @@ const (
 	marketStatistics  = "svc.open-service.statistics.get"
 )
 
-// What a market refuses.
-const (
-	marketNotAllowed network.Status = 40301
-	marketClick      network.Status = 40302
-)
-
 // market is a service with a brand that has a program and a material, and with
 // a click on a link to it.
 type market struct {
@@ -39,18 +35,18 @@ type market struct {
 // openMarket adds the brand.
 func (f *fixture) openMarket() {
 	f.tb.Helper()
-	if err := f.svc.AddAdvertiser(f.tb.Context(), network.Advertiser{Name: "market", AdsKey: marketKey}); err != nil {
+	ctx := f.tb.Context()
+	_, brand := f.svc.CreateBrand(ctx, "market", marketKey)
+	_, program := f.svc.CreateProgram(ctx, network.Program{
+		ID: marketProgram, Brand: "market", Name: "Market", Domains: []string{"market.example"},
+		Description: "Kettles & more", Category: "home",
+	}, network.Rate{Value: "5%"}, network.Rate{Category: "88", Value: "1.50"})
+	_, material := f.svc.CreateMaterial(ctx, network.Material{
+		Program: marketProgram, Kind: "banner", Title: "Kettles", Body: "https://img.example/k.png",
+		Target: "https://www.market.example/", Width: 468, Height: 60, Starts: new(time.Unix(1, 0)),
+	})
+	if err := errors.Join(brand, program, material); err != nil {
 		f.tb.Fatal(err)
-	}
-	for _, row := range []string{
-		`programs (id, name, domain, currency, charge_currency, commission_rate, created_at, advertiser_id, description, category)
-			SELECT '7001', 'Market', 'market.example', 'CNY', 'CNY', 500, 0, id, 'Kettles & more', 'home' FROM advertisers WHERE name = 'market'`,
-		`program_domains (program_id, domain) VALUES ('7001', 'market.example')`,
-		`commission_rates (program_id, category, kind, value) VALUES ('7001', '', 'percent', 500), ('7001', '88', 'fixed', 150)`,
-		`materials (id, program_id, kind, title, body, target, width, height, starts_at, created_at, updated_at)
-			VALUES ('9001', '7001', 'banner', 'Kettles', 'https://img.example/k.png', 'https://www.market.example/', 468, 60, 1, 0, 0)`,
-	} {
-		f.query("INSERT INTO " + row + " RETURNING 1")
 	}
 }
 
@@ -90,9 +86,9 @@ func (m market) brandCalls() []openapiCall {
 		{"another amount", marketReport, later.and(params{"Amount": 200}), true, network.StatusSuccess, ""},
 		{"other spelling, which differs", marketReport, later.and(params{"OrderId": "SN-2"}), true, network.StatusParameter, "OrderI"},
 		{"first without a click", marketReport, params{"OrderId": "SN-2", "Amount": 1}, true, network.StatusParameter, "ClickId"},
-		{"click of nobody", marketReport, report.and(params{"OrderId": "SN-2", "ClickId": "x"}), true, marketClick, "ClickId"},
+		{"click of nobody", marketReport, report.and(params{"OrderId": "SN-2", "ClickId": "x"}), true, network.StatusClick, "ClickId"},
 		{"program of another", marketReport, report.and(params{"ProgramId": "1"}), true, network.StatusNotFound, "ProgramId"},
-		{"currency of others", marketReport, report.and(params{"OrderId": "SN-2", "Currency": "EUR"}), true, marketNotAllowed, "Currency"},
+		{"currency of others", marketReport, report.and(params{"OrderId": "SN-2", "Currency": "EUR"}), true, network.StatusNotAllowed, "Currency"},
 		{"own orders", ordersQuery, day, true, network.StatusSuccess, `"OrderSn":"SN-1"`},
 		{"own order", ordersDetail, params{"ProgramId": marketProgram, "OrderSn": "SN-1"}, true, network.StatusSuccess, `"ItemCount":"2"`},
 		{"no such order", ordersDetail, params{"ProgramId": "1", "OrderSn": "SN-1"}, true, network.StatusNotFound, ""},
@@ -117,7 +113,7 @@ func (m market) publisherCalls() []openapiCall {
 	const ok = network.StatusSuccess
 	calls := []openapiCall{
 		{"target", linksPost, link.and(params{"SubId": "x"}), true, ok, `"ProgramId":"7001"`},
-		{"target of nobody", linksPost, link.and(params{"Url": "https://nobody.example/"}), true, marketNotAllowed, "Url"},
+		{"target of nobody", linksPost, link.and(params{"Url": "https://nobody.example/"}), true, network.StatusNotAllowed, "Url"},
 		{"website of nobody", linksPost, link.and(params{"WebsiteId": "9"}), true, network.StatusNotFound, "WebsiteId"},
 		{"a day", ordersQuery, day, true, ok, `"SubId":"a/b&c"`},
 		{"numbers as text", ordersQuery, params{"Stime": "0", "Etime": "86400", "Page": "1", "PageSize": "200"}, true, ok, `"List":[]`},
@@ -133,7 +129,7 @@ func (m market) publisherCalls() []openapiCall {
 		{"filters", marketPrograms, params{"Category": "home", "Keyword": "kettle", "Page": 1, "PageSize": 5}, true, ok, `"Total":1`},
 		{"with rates", marketDetail, params{"ProgramId": 7001}, true, ok, `"CateId":"88"`},
 		{"no such program", marketDetail, params{"ProgramId": "x"}, true, network.StatusNotFound, ""},
-		{"all", marketMaterials, params{}, true, ok, `"MaterialId":"9001"`},
+		{"all", marketMaterials, params{}, true, ok, `"Title":"Kettles"`},
 		{"banners", marketMaterials, params{"Kind": "banner", "ProgramId": marketProgram}, true, ok, `"Width":"468"`},
 		{"by day", marketStatistics, day, true, ok, `"Day":"2026-11-12"`},
 		{"by everything", marketStatistics, day.and(params{"GroupBy": "Day,ProgramId,WebsiteId,SubId"}), true, ok, `"SubId":"a/b&c"`},

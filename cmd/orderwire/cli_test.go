@@ -34,7 +34,10 @@ func TestNetworkTakesTheVectors(t *testing.T) {
 	for _, v := range openapitest.Vectors(t) {
 		url := urls[v.Secret]
 		if url == "" {
-			url = launchNetwork(t, "--app-key", "2312521", "--app-secret", v.Secret, "--clock-window", "-1s", "--website", "1026", "--website", "7")
+			m := managed{t, networktest.Database(t)}
+			m.do(new(any), "brand", "add", "Shop")
+			m.do(new(any), "program", "add", "--brand", "Shop", "--name", "Shop", "--domain", "example.com", "--domain", "e.com")
+			url = launchNetwork(t, "--db", m.db, "--app-key", "2312521", "--app-secret", v.Secret, "--clock-window", "-1s", "--website", "1026", "--website", "7")
 			urls[v.Secret] = url
 		}
 		good := post(t, url+v.Path, v.Body)

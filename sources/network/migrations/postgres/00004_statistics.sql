@@ -7,11 +7,11 @@ CREATE TABLE statistics (
     publisher_id             BIGINT NOT NULL,
     by_sub                   INTEGER NOT NULL, -- 1: of one sub id; 0: of all together, sub_id is ''
     day                      BIGINT NOT NULL, -- of the zone in counters, days since 1970-01-01
-    program_id               TEXT NOT NULL,
-    website_id               TEXT NOT NULL,
-    sub_id                   TEXT NOT NULL,
-    currency                 TEXT NOT NULL, -- of the estimates, '' for clicks
-    charge_currency          TEXT NOT NULL, -- '' for clicks and before the first settlement
+    program_id               TEXT COLLATE "C" NOT NULL,
+    website_id               TEXT COLLATE "C" NOT NULL,
+    sub_id                   TEXT COLLATE "C" NOT NULL,
+    currency                 TEXT COLLATE "C" NOT NULL, -- of the estimates, '' for clicks
+    charge_currency          TEXT COLLATE "C" NOT NULL, -- '' for clicks and before the first settlement
     clicks                   BIGINT NOT NULL,
     orders                   BIGINT NOT NULL, -- in any status
     orders_cents             BIGINT NOT NULL,

@@ -7,11 +7,12 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/orderwire/orderwire/sources/network/networktest"
 )
 
 // clickService is a service with one link, of the program "p".
@@ -48,7 +49,7 @@ func (s *Service) countClicks(t *testing.T) (n int64) {
 // A redirect goes out while somebody else holds the database, and its click is
 // there as soon as that one is done.
 func TestRedirectDoesNotWaitForOthers(t *testing.T) {
-	s := clickService(t, filepath.Join(t.TempDir(), "network.db"))
+	s := clickService(t, networktest.Database(t))
 	defer s.Close()
 	held, release := make(chan struct{}), make(chan struct{})
 	var holder sync.WaitGroup
@@ -86,7 +87,7 @@ func TestRedirectDoesNotWaitForOthers(t *testing.T) {
 
 // Closing writes what is left, and takes nothing more.
 func TestClosingWritesClicks(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "network.db")
+	path := networktest.Database(t)
 	s := clickService(t, path)
 	for i := range 3000 {
 		if _, err := s.clicks.add(click{id: fmt.Sprint(i), link: 100001, publisher: 1, website: "w", program: "p"}); err != nil {
@@ -109,7 +110,7 @@ func TestClosingWritesClicks(t *testing.T) {
 // A transaction that fails is tried again, and what it had written after all
 // is not doubled.
 func TestClicksAreTriedAgain(t *testing.T) {
-	s := clickService(t, filepath.Join(t.TempDir(), "network.db"))
+	s := clickService(t, networktest.Database(t))
 	defer s.Close()
 	failed := s.loseClicks(t)
 	first, err := s.clicks.add(click{id: "a", link: 100001, publisher: 1, website: "w", program: "p"})
@@ -161,7 +162,7 @@ func (s *Service) rename(t *testing.T, from, to string) {
 
 // A report whose click is not written yet waits for it.
 func TestReportWaitsForItsClick(t *testing.T) {
-	s := clickService(t, filepath.Join(t.TempDir(), "network.db"))
+	s := clickService(t, networktest.Database(t))
 	defer s.Close()
 	if err := s.AddAdvertiser(t.Context(), Advertiser{Name: "Brand", AdsKey: "ads"}); err != nil {
 		t.Fatal(err)

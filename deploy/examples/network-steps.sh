@@ -143,3 +143,29 @@ wants() {
 	want OrderSn "$order"; want ProgramId "$program"; want WebsiteId "$WEBSITE_ID"; want SubId "$sub"; want Status 1
 	want OrdersPrice 259.90; want SiterCommission "$commission"; want ConfirmPrice 259.90
 }
+
+# form_bodies OPTION has publisher and brand send forms, whose fields curl takes by
+# that option.
+form_bodies() {
+	field=$1
+
+	# fields PATH NAME=VALUE... sends the fields of a form.
+	fields() {
+		path=$1; shift
+		for pair; do
+			set -- "$@" "$field" "$pair"; shift
+		done
+		post "$path" "$@"
+	}
+
+	publisher() {
+		service=$1; shift
+		set -- "$@" "app_key=$APP_KEY" "service=$service" "timestamp=$(date +%s)"
+		fields "$APP_KEY/$service" "$@" "sign=$(signature "$service" "$(strings "$@")")"
+	}
+
+	brand() {
+		service=$1; shift
+		fields "$ADS_KEY/$service" "$@"
+	}
+}

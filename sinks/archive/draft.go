@@ -28,7 +28,7 @@ func (a *Archive) draft(ctx context.Context, name, temp string, rows []uint32) (
 	first, last := a.buffer.extent(rows)
 	return File{
 		Path: name, First: first, Last: last, Rows: int64(len(rows)), Bytes: out.bytes,
-		SHA256: hex.EncodeToString(out.hash.Sum(nil)),
+		SHA256: hex.EncodeToString(out.hash.Sum(nil)), Sums: a.buffer.sums(rows),
 	}, a.dir.seal(temp, file)
 }
 

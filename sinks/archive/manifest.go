@@ -63,6 +63,9 @@ type File struct {
 	Bytes int64 `json:"bytes"`
 	// SHA256 is the hash of the file, in hexadecimal digits.
 	SHA256 string `json:"sha256"`
+	// Sums are of the file's events; nil in entries of a writer that did not
+	// add up yet.
+	Sums *Sums `json:"sums,omitempty"`
 }
 
 // Totals count what some commits hold.

@@ -1,0 +1,64 @@
+package archive
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/parquet-go/parquet-go"
+
+	"github.com/orderwire/orderwire/schema"
+)
+
+// Rows ascend as the archiver sorts them, an order without a program last; a
+// file with the same rows the other way round is named.
+func TestVerifyOrderOfRows(t *testing.T) {
+	t.Parallel()
+	var log []schema.Entry
+	for i := range 6 {
+		e := event("main", i/2, uint64(i%2+1))
+		if i < 2 {
+			e.Data.Order.ProgramID = schema.Text{}
+			e = schema.NewEvent(e.Type, e.Data)
+		}
+		log = append(log, entry(t, uint64(i+1), e))
+	}
+	dir := archived(t, log)
+	finds(t, verify(t, VerifyConfig{Dir: dir}))
+
+	name := commits(t, dir)[0].Files[0].Path
+	turned := rows(t, dir)
+	slices.Reverse(turned)
+	at := filepath.Join(dir, name)
+	if err := parquet.WriteFile(at, turned); err != nil {
+		t.Fatal(err)
+	}
+	size, sum, err := hashFile(t.Context(), at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = forge(dir, 1, func(c *Commit) {
+		c.Totals.Bytes += size - c.Files[0].Bytes
+		c.Files[0].Bytes, c.Files[0].SHA256 = size, sum
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	finds(t, verify(t, VerifyConfig{Dir: dir}), "wrong-rows "+name+": has rows out of order")
+}
+
+// A long list of findings is cut, and says so.
+func TestVerifyBoundsItsFindings(t *testing.T) {
+	t.Parallel()
+	dir := chain(t)
+	for i := range mostFindings + 5 {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("stray%d", i)), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if v := verify(t, VerifyConfig{Dir: dir}); len(v.Findings) != mostFindings || v.Omitted != 5 {
+		t.Errorf("%d findings, %d omitted", len(v.Findings), v.Omitted)
+	}
+}

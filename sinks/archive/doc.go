@@ -56,7 +56,8 @@
 // **/*.parquet matches nothing but events.
 //
 // [ReadManifest] reads the commits and checks their chain, [Rows] and
-// [ReadFile] read events, and [Row.Event] gives an event back as it was.
+// [ReadFile] read events, and [Row.Event] gives an event back as it was. An entry
+// holds counts and sums of each file (see [Sums]), and [Verify] proves all of it.
 //
 // # The files
 //

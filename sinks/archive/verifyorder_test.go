@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -60,5 +61,38 @@ func TestVerifyBoundsItsFindings(t *testing.T) {
 	}
 	if v := verify(t, VerifyConfig{Dir: dir}); len(v.Findings) != mostFindings || v.Omitted != 5 {
 		t.Errorf("%d findings, %d omitted", len(v.Findings), v.Omitted)
+	}
+}
+
+// Beside an archiver at work nothing is found.
+func TestVerifyBesideAnArchiver(t *testing.T) {
+	t.Parallel()
+	log, dir := entries(t, 40), t.TempDir()
+	a := open(t, Config{Dir: dir})
+	done := make(chan error, 1)
+	go func() {
+		for i := range log {
+			if err := errors.Join(a.Write(t.Context(), log[i:i+1]), a.Flush(t.Context())); err != nil {
+				done <- err
+				return
+			}
+		}
+		done <- nil
+	}()
+	for {
+		finds(t, verify(t, VerifyConfig{Dir: dir, Log: logOf{log: log}}))
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Fatal(err)
+			}
+			v := verify(t, VerifyConfig{Dir: dir, Log: logOf{log: log}})
+			finds(t, v)
+			if v.Compared != int64(len(log)) {
+				t.Errorf("verified %+v", v)
+			}
+			return
+		default:
+		}
 	}
 }

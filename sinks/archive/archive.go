@@ -3,9 +3,8 @@ package archive
 import (
 	"context"
 	"errors"
+	"io"
 	"sync"
-
-	"github.com/gofrs/flock"
 
 	"github.com/orderwire/orderwire/schema"
 )
@@ -14,8 +13,8 @@ import (
 // Its methods are for one goroutine, except Stats.
 type Archive struct {
 	cfg     Config
-	dir     *folder
-	lock    *flock.Flock
+	place   place
+	lock    io.Closer
 	encoder *encoder
 	buffer  *buffer
 
@@ -30,28 +29,27 @@ type Archive struct {
 
 // Open opens the archive in cfg.Dir, or begins a new one, and takes back what a
 // crash has left unfinished. Only one archiver can have a folder open: for the
-// second the error is a [LockedError]. It is a [ConfigError], or several joined,
+// second the error is a [LockedError]; in a bucket that comes of its commit. It is a [ConfigError], or several joined,
 // for a wrong Config, a [StorageError] when the folder cannot be used, and a
 // [ManifestError] when its content contradicts itself.
 func Open(ctx context.Context, cfg Config) (*Archive, error) {
-	return openFolder(ctx, cfg, &folder{root: cfg.Dir})
+	at, err := placeAt(ctx, cfg.Dir)
+	if err != nil {
+		return nil, err
+	}
+	return openPlace(ctx, cfg, at)
 }
 
-func openFolder(ctx context.Context, cfg Config, dir *folder) (*Archive, error) {
+func openPlace(ctx context.Context, cfg Config, at place) (*Archive, error) {
 	cfg, err := cfg.complete()
 	if err != nil {
 		return nil, err
 	}
-	a := &Archive{cfg: cfg, dir: dir, buffer: newBuffer()}
+	a := &Archive{cfg: cfg, place: at, buffer: newBuffer()}
 	if a.encoder, err = newEncoder(cfg.ZstdLevel); err != nil {
 		return nil, err
 	}
-	for _, name := range []string{".", manifestDir, draftDir} {
-		if err := dir.makeDir(name); err != nil {
-			return nil, err
-		}
-	}
-	if a.lock, err = lockFolder(dir); err != nil {
+	if a.lock, err = at.enter(ctx); err != nil {
 		return nil, err
 	}
 	if err := a.start(ctx); err != nil {
@@ -64,7 +62,7 @@ func (a *Archive) start(ctx context.Context) error {
 	if _, err := a.Position(ctx); err != nil {
 		return err
 	}
-	return a.dir.checkEnd(&a.head)
+	return checkEnd(ctx, a.place, &a.head)
 }
 
 // Position returns the sequence of the last event that is in the archive for
@@ -78,7 +76,7 @@ func (a *Archive) Position(ctx context.Context) (uint64, error) {
 		return 0, err
 	}
 	a.broken = ErrPosition
-	if err := a.settle(); err != nil {
+	if err := a.settle(ctx, nil); err != nil {
 		return 0, err
 	}
 	a.broken = nil
@@ -89,10 +87,11 @@ func (a *Archive) Position(ctx context.Context) (uint64, error) {
 	return a.head.Last, nil
 }
 
-// settle makes the state in memory that of the folder.
-func (a *Archive) settle() error {
+// settle makes the state in memory that of the place. own is the intent of a
+// commit that has just failed, nil for none.
+func (a *Archive) settle(ctx context.Context, own *intent) error {
 	a.buffer.reset()
-	head, repeat, err := a.dir.settle()
+	head, repeat, err := a.place.settle(ctx, own)
 	if err != nil {
 		return err
 	}
@@ -174,7 +173,7 @@ func (a *Archive) Close() error {
 	a.buffer.reset()
 	a.report()
 	if err := a.lock.Close(); err != nil {
-		return storageError("unlock", a.dir.path(lockName), err)
+		return storageError("unlock", a.place.path(lockName), err)
 	}
 	return nil
 }

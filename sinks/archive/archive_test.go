@@ -46,7 +46,7 @@ func TestManifestTakesEachNumberOnce(t *testing.T) {
 	if err := a.Write(t.Context(), log[2:6]); err != nil {
 		t.Fatal(err)
 	}
-	rival := &Archive{cfg: a.cfg, dir: a.dir, buffer: newBuffer(), encoder: a.encoder, lock: a.lock}
+	rival := &Archive{cfg: a.cfg, place: a.place, buffer: newBuffer(), encoder: a.encoder, lock: a.lock}
 	if _, err := rival.Position(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func TestCancelledCommitIsTakenBack(t *testing.T) {
 		}
 		return nil
 	}
-	a, err := openFolder(ctx, Config{Dir: dir}, &folder{root: dir, before: renames})
+	a, err := openPlace(ctx, Config{Dir: dir}, &folder{root: dir, before: renames})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,14 +9,17 @@ import (
 	"slices"
 )
 
-// ReadManifest reads all commits of the archive in a folder, oldest first, and
+// ReadManifest reads all commits of the archive at a place, oldest first, and
 // checks the chain: that entries are numbered without a gap, that each is as it
 // was written and follows the one before it, and that ranges ascend. A fault is
 // a [ManifestError], a folder without an archive a [StorageError]. It takes no
 // lock and may run beside an archiver.
 func ReadManifest(ctx context.Context, dir string) ([]Commit, error) {
-	f := &folder{root: dir}
-	count, err := f.commits()
+	s, err := storeAt(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	count, err := countCommits(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -26,12 +29,12 @@ func ReadManifest(ctx context.Context, dir string) ([]Commit, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		c, err := f.commit(n)
+		c, err := readCommit(ctx, s, n)
 		if err != nil {
 			return nil, err
 		}
 		if err := c.follows(&before); err != nil {
-			return nil, &ManifestError{Path: f.path(manifestName(n)), Problem: err.Error()}
+			return nil, &ManifestError{Path: s.path(manifestName(n)), Problem: err.Error()}
 		}
 		commits = append(commits, c)
 		before = c
@@ -39,32 +42,32 @@ func ReadManifest(ctx context.Context, dir string) ([]Commit, error) {
 	return commits, nil
 }
 
-// head returns the last commit, the zero Commit when there is none. It checks
+// readHead returns the last commit, the zero Commit when there is none. It checks
 // that no number is missing and that the last entry follows the one before it.
-func (f *folder) head() (Commit, error) {
-	count, err := f.commits()
+func readHead(ctx context.Context, s store) (Commit, error) {
+	count, err := countCommits(ctx, s)
 	if err != nil || count == 0 {
 		return Commit{}, err
 	}
 	var before Commit
 	if count > 1 {
-		if before, err = f.commit(count - 1); err != nil {
+		if before, err = readCommit(ctx, s, count-1); err != nil {
 			return Commit{}, err
 		}
 	}
-	last, err := f.commit(count)
+	last, err := readCommit(ctx, s, count)
 	if err != nil {
 		return Commit{}, err
 	}
 	if err := last.follows(&before); err != nil {
-		return Commit{}, &ManifestError{Path: f.path(manifestName(count)), Problem: err.Error()}
+		return Commit{}, &ManifestError{Path: s.path(manifestName(count)), Problem: err.Error()}
 	}
 	return last, nil
 }
 
-// commits counts the entries of the manifest.
-func (f *folder) commits() (uint64, error) {
-	names, err := f.names(manifestDir)
+// countCommits counts the entries of the manifest.
+func countCommits(ctx context.Context, s store) (uint64, error) {
+	names, err := s.names(ctx, manifestDir)
 	if err != nil {
 		return 0, err
 	}
@@ -73,7 +76,7 @@ func (f *folder) commits() (uint64, error) {
 	for i, name := range names {
 		if want := path.Base(manifestName(uint64(i + 1))); name != want {
 			return 0, &ManifestError{
-				Path:    f.path(path.Join(manifestDir, name)),
+				Path:    s.path(path.Join(manifestDir, name)),
 				Problem: fmt.Sprintf("stands where %s should be", want),
 			}
 		}
@@ -81,18 +84,18 @@ func (f *folder) commits() (uint64, error) {
 	return uint64(len(names)), nil
 }
 
-func (f *folder) commit(number uint64) (Commit, error) {
+func readCommit(ctx context.Context, s store, number uint64) (Commit, error) {
 	name := manifestName(number)
-	document, err := f.read(name)
+	document, err := s.read(ctx, name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return Commit{}, &ManifestError{Path: f.path(name), Problem: "is missing", Cause: err}
+		return Commit{}, &ManifestError{Path: s.path(name), Problem: "is missing", Cause: err}
 	}
 	if err != nil {
 		return Commit{}, err
 	}
 	c, err := decodeCommit(document)
 	if err != nil {
-		return Commit{}, &ManifestError{Path: f.path(name), Problem: err.Error()}
+		return Commit{}, &ManifestError{Path: s.path(name), Problem: err.Error()}
 	}
 	return c, nil
 }

@@ -5,11 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
-	"slices"
-	"strconv"
 	"time"
 )
+
+// settleWithin bounds the tidying behind a failed commit, in a store that does
+// not answer: the process may be about to end.
+const settleWithin = 3 * time.Second
 
 // commit makes the buffered batch part of the archive, in four steps of which
 // each is durable before the next: the intent, the files, the entry of the
@@ -17,7 +18,7 @@ import (
 // takes the batch back, after it the batch is in.
 func (a *Archive) commit(ctx context.Context) error {
 	if a.buffer.rows == 0 {
-		return a.abandon()
+		return a.abandon(ctx)
 	}
 	began := time.Now()
 	a.buffer.sortParts()
@@ -27,7 +28,9 @@ func (a *Archive) commit(ctx context.Context) error {
 		a.broken = ErrPosition
 		// Nothing of the batch may be seen meanwhile. If this fails as well, the
 		// next Position tries again.
-		_ = a.settle()
+		settling, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleWithin)
+		defer cancel()
+		_ = a.settle(settling, in)
 		return fmt.Errorf("commit of sequences %d to %d: %w", in.First, in.Last, err)
 	}
 	a.head, a.repeat = c, nil
@@ -39,14 +42,14 @@ func (a *Archive) commit(ctx context.Context) error {
 }
 
 // abandon drops the intent of a batch of which the log has lost every entry.
-func (a *Archive) abandon() error {
+func (a *Archive) abandon(ctx context.Context) error {
 	if a.repeat == nil {
 		return nil
 	}
 	a.cfg.Logger.Warn("archive: the log no longer holds a batch that was not finished",
 		"first", a.repeat.First, "last", a.repeat.Last)
 	a.repeat = nil
-	return a.dir.remove(intentName)
+	return a.place.conclude(ctx, &a.head)
 }
 
 // plan says what is about to be committed.
@@ -67,7 +70,7 @@ func (a *Archive) plan() *intent {
 
 // perform takes the four steps.
 func (a *Archive) perform(ctx context.Context, in *intent) (Commit, error) {
-	if err := a.dir.putIntent(in); err != nil {
+	if err := a.place.announce(ctx, in); err != nil {
 		return Commit{}, err
 	}
 	c := Commit{
@@ -75,7 +78,7 @@ func (a *Archive) perform(ctx context.Context, in *intent) (Commit, error) {
 		First: in.First, Last: in.Last, Writer: in.Writer,
 	}
 	for i, p := range a.buffer.parts {
-		f, err := a.draft(ctx, in.Files[i], draftName(strconv.Itoa(i)), p.rows)
+		f, err := a.draft(ctx, in, i, p.rows)
 		if err != nil {
 			return Commit{}, err
 		}
@@ -84,7 +87,7 @@ func (a *Archive) perform(ctx context.Context, in *intent) (Commit, error) {
 	if err := ctx.Err(); err != nil {
 		return Commit{}, err
 	}
-	if err := a.publish(in.Files); err != nil {
+	if err := a.place.publish(ctx, in); err != nil {
 		return Commit{}, err
 	}
 	c.Totals = a.head.Totals.plus(c.Files)
@@ -92,35 +95,12 @@ func (a *Archive) perform(ctx context.Context, in *intent) (Commit, error) {
 	if err != nil {
 		return Commit{}, err
 	}
-	err = a.dir.putNew(manifestName(c.Number), document)
+	err = a.place.putNew(ctx, manifestName(c.Number), document)
 	if errors.Is(err, fs.ErrExist) {
-		return Commit{}, &LockedError{Dir: a.dir.root, Holder: fmt.Sprintf("which has just written commit %d", c.Number)}
+		return Commit{}, &LockedError{Dir: a.cfg.Dir, Holder: fmt.Sprintf("which has just written commit %d", c.Number)}
 	}
 	if err != nil {
 		return Commit{}, err
 	}
-	return c, a.dir.remove(intentName)
-}
-
-// publish gives all files of a batch their names. From here on readers see them.
-func (a *Archive) publish(files []string) error {
-	var dirs []string
-	for i, name := range files {
-		dir := path.Dir(name)
-		if err := a.dir.makeDir(dir); err != nil {
-			return err
-		}
-		if err := a.dir.rename(draftName(strconv.Itoa(i)), name); err != nil {
-			return err
-		}
-		if !slices.Contains(dirs, dir) {
-			dirs = append(dirs, dir)
-		}
-	}
-	for _, dir := range dirs {
-		if err := a.dir.syncDir(dir); err != nil {
-			return err
-		}
-	}
-	return nil
+	return c, a.place.conclude(ctx, &c)
 }

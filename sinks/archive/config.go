@@ -23,7 +23,8 @@ const (
 // Config says where an archive is and when it cuts a batch. A batch becomes one
 // commit, with one file for each account and date in it.
 type Config struct {
-	// Dir is the folder of the archive. It is made if it is missing. Required.
+	// Dir is the folder of the archive, which is made if it is missing, or
+	// s3://bucket/prefix, of which the bucket must be there. Required.
 	Dir string
 	// RollBytes cuts a batch as soon as its events, as they stand in the log,
 	// have this many bytes. Such a batch takes about 60 % of that in memory and
@@ -62,7 +63,7 @@ func (c Config) complete() (Config, error) {
 			errs = append(errs, &ConfigError{field, problem, hint})
 		}
 	}
-	refuse(c.Dir == "", "url", "is missing", "name the folder of the archive")
+	refuse(c.Dir == "", "url", "is missing", "name the folder of the archive, or s3://bucket/prefix")
 	refuse(c.RollBytes < 0, "roll_bytes", "is negative", "leave it out for 128 MiB")
 	refuse(c.RollBytes > mostRollBytes, "roll_bytes", "is more than 1 GiB", "a batch is held in memory: 128 MiB gives good files")
 	refuse(c.RollEvery < 0, "roll_every", "is negative", "leave it out for 5m")

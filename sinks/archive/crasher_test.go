@@ -43,7 +43,11 @@ func (c *crasher) before(op, path string) error {
 // batch, flushing at the given sequences and at the end. It returns the first
 // error, after which the process is gone.
 func runUntil(ctx context.Context, cfg Config, log []schema.Entry, batch int, flush []uint64, before func(op, path string) error) error {
-	a, err := openFolder(ctx, cfg, &folder{root: cfg.Dir, before: before})
+	at, err := openAt(ctx, cfg.Dir, before)
+	if err != nil {
+		return err
+	}
+	a, err := openPlace(ctx, cfg, at)
 	if err != nil {
 		return err
 	}

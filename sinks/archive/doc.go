@@ -41,11 +41,41 @@
 // saw. Folders are locked: a second archiver of the same folder gets a
 // [LockedError].
 //
+// # In a bucket
+//
+// Config.Dir may be s3://bucket/prefix?region=…&endpoint=…, on Amazon's S3 or a
+// store that speaks it and takes conditional writes (If-None-Match). Credentials
+// come from where the AWS SDK looks for them, never from the address. The steps
+// are the same, with these differences:
+//
+//   - An object appears whole or not at all, so a file is written under its own
+//     name, after the intent and before the entry of the manifest.
+//   - There is no lock. Two archivers of one prefix may write the same range or
+//     different ones, and the entry of the manifest, written only if there is
+//     none, decides. The loser gets a [LockedError] and removes what it wrote,
+//     except files that the winner has committed as well: the same range gives
+//     the same bytes.
+//   - Therefore each batch has an intent of its own, and the files of one that is
+//     not decided stay: whoever wrote them may be about to commit them. After a
+//     crash they hold events that no other file holds, and the next commit writes
+//     them again as they were. If the log has lost a part of that batch, the next
+//     commit is another one and removes them; until then both are seen.
+//
+// One case is left to package users: if two archivers work by mistake, and the
+// loser dies between writing a file and noticing that it has lost, after the
+// winner has looked for such files, then that file stays and doubles events. No
+// two archivers should have one prefix.
+//
+// A process that dies in the middle of an upload in parts (files of more than 16
+// MiB) leaves parts that nobody sees: let a lifecycle rule of the bucket end
+// incomplete uploads.
+//
 // # The folder
 //
 //	account=main/event_date=2026-11-01/<first>-<last>.parquet   events
 //	_orderwire/manifest/<number>.json                           commits, from 1
 //	_orderwire/intent.json                                      a commit under way
+//	_orderwire/intents/<number>-<first>-<last>.json             the same in a bucket
 //	_orderwire/tmp/*.tmp                                        files under way
 //	_orderwire/lock                                             held by the archiver
 //

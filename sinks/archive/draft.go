@@ -8,37 +8,61 @@ import (
 	"errors"
 	"hash"
 	"os"
+	"strconv"
 )
 
-// draft writes a file under a name that no reader looks at.
-func (a *Archive) draft(ctx context.Context, name, temp string, rows []uint32) (File, error) {
-	file, err := a.dir.create(temp)
+// draft writes file i of an intent.
+func (a *Archive) draft(ctx context.Context, in *intent, i int, rows []uint32) (File, error) {
+	file, err := a.place.create(ctx, in, i)
 	if err != nil {
 		return File{}, err
 	}
-	out := &draftFile{dir: a.dir, name: temp, file: file, hash: sha256.New()}
+	out := &counter{to: file, hash: sha256.New()}
 	buffered := bufio.NewWriterSize(out, 256<<10)
 	err = a.encoder.encode(ctx, buffered, a.buffer, rows)
 	if err == nil {
 		err = buffered.Flush()
 	}
 	if err != nil {
-		return File{}, errors.Join(err, file.Close())
+		return File{}, errors.Join(err, file.drop())
 	}
 	first, last := a.buffer.extent(rows)
 	return File{
-		Path: name, First: first, Last: last, Rows: int64(len(rows)), Bytes: out.bytes,
+		Path: in.Files[i], First: first, Last: last, Rows: int64(len(rows)), Bytes: out.bytes,
 		SHA256: hex.EncodeToString(out.hash.Sum(nil)), Sums: a.buffer.sums(rows),
-	}, a.dir.seal(temp, file)
+	}, file.seal()
 }
 
-// draftFile is a file being written, with what the manifest says of it.
-type draftFile struct {
-	dir   *folder
-	name  string
-	file  *os.File
+// counter keeps what the manifest says of a file being written.
+type counter struct {
+	to    draft
 	hash  hash.Hash
 	bytes int64
+}
+
+// Write appends to the file.
+func (c *counter) Write(b []byte) (int, error) {
+	n, err := c.to.Write(b)
+	c.hash.Write(b[:n])
+	c.bytes += int64(n)
+	return n, err
+}
+
+// draftFile is a file on disk under a name that no reader looks at.
+type draftFile struct {
+	dir  *folder
+	name string
+	file *os.File
+}
+
+// create begins a file that publish gives its name.
+func (f *folder) create(_ context.Context, _ *intent, i int) (draft, error) {
+	name := draftName(strconv.Itoa(i))
+	file, err := f.createFile(name)
+	if err != nil {
+		return nil, err
+	}
+	return &draftFile{f, name, file}, nil
 }
 
 // Write appends to the file.
@@ -47,7 +71,9 @@ func (d *draftFile) Write(b []byte) (n int, err error) {
 		n, err = d.file.Write(b)
 		return err
 	})
-	d.hash.Write(b[:n])
-	d.bytes += int64(n)
 	return n, err
 }
+
+func (d *draftFile) seal() error { return d.dir.seal(d.name, d.file) }
+
+func (d *draftFile) drop() error { return d.file.Close() }

@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -34,8 +35,6 @@ func (f *folder) do(op, name string, change func(path string) error) error {
 
 func (f *folder) path(name string) string { return filepath.Join(f.root, filepath.FromSlash(name)) }
 
-func (f *folder) fs() fs.FS { return os.DirFS(f.root) }
-
 func (f *folder) exists(name string) bool {
 	_, err := os.Lstat(f.path(name))
 	return err == nil
@@ -59,8 +58,8 @@ func (f *folder) makeDir(name string) error {
 	return f.syncDir(path.Dir(name))
 }
 
-// create begins a file, in place of one of that name.
-func (f *folder) create(name string) (file *os.File, err error) {
+// createFile begins a file, in place of one of that name.
+func (f *folder) createFile(name string) (file *os.File, err error) {
 	err = f.do("create", name, func(at string) (err error) {
 		file, err = os.Create(at)
 		return err
@@ -127,7 +126,7 @@ func (f *folder) put(name string, data []byte) error {
 
 // putNew is put for a name that must not be taken; the error wraps
 // [fs.ErrExist] when it is.
-func (f *folder) putNew(name string, data []byte) error {
+func (f *folder) putNew(_ context.Context, name string, data []byte) error {
 	temp, err := f.draft(name, data)
 	if err != nil {
 		return err
@@ -144,7 +143,7 @@ func (f *folder) putNew(name string, data []byte) error {
 // draft writes a small file under a name that no reader looks at.
 func (f *folder) draft(name string, data []byte) (temp string, err error) {
 	temp = draftName(path.Base(name))
-	file, err := f.create(temp)
+	file, err := f.createFile(temp)
 	if err != nil {
 		return "", err
 	}
@@ -155,7 +154,7 @@ func (f *folder) draft(name string, data []byte) (temp string, err error) {
 }
 
 // read returns a small file; the error wraps [fs.ErrNotExist] when there is none.
-func (f *folder) read(name string) ([]byte, error) {
+func (f *folder) read(_ context.Context, name string) ([]byte, error) {
 	data, err := os.ReadFile(f.path(name))
 	if err != nil {
 		return nil, storageError("read", f.path(name), err)
@@ -164,7 +163,7 @@ func (f *folder) read(name string) ([]byte, error) {
 }
 
 // names lists a folder in ascending order.
-func (f *folder) names(name string) ([]string, error) {
+func (f *folder) names(_ context.Context, name string) ([]string, error) {
 	entries, err := os.ReadDir(f.path(name))
 	if err != nil {
 		return nil, storageError("list", f.path(name), err)

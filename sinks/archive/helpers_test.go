@@ -161,9 +161,12 @@ func ranges(tb testing.TB, dir string) [][2]uint64 {
 	return all
 }
 
-// tree returns the content of every file below a folder, except the lock.
+// tree returns the content of every file at a place, except the lock.
 func tree(tb failer, dir string) map[string]string {
 	tb.Helper()
+	if isS3(dir) {
+		return objects(tb, dir)
+	}
 	files := map[string]string{}
 	err := filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() || e.Name() == "lock" {

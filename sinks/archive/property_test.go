@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
-	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -20,10 +18,12 @@ import (
 // row of one file, as it was.
 func TestExactlyOnceProperty(t *testing.T) {
 	t.Parallel()
-	root, runs := t.TempDir(), 0
+	onPlaces(t, exactlyOnceProperty)
+}
+
+func exactlyOnceProperty(t *testing.T, fresh func(testing.TB) string) {
 	rapid.Check(t, func(rt *rapid.T) {
-		runs++
-		dir := filepath.Join(root, strconv.Itoa(runs))
+		dir := fresh(t)
 		w := &world{
 			log: drawLog(rt),
 			cfg: Config{
@@ -60,9 +60,16 @@ func (w *world) live(rt *rapid.T, faultAt int, crash bool) {
 		return nil
 	}
 	ctx := context.Background()
-	a, err := openFolder(ctx, w.cfg, &folder{root: w.cfg.Dir, before: before})
+	at, err := openAt(ctx, w.cfg.Dir, before)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	a, err := openPlace(ctx, w.cfg, at)
 	for errors.Is(err, syscall.ENOSPC) {
-		a, err = openFolder(ctx, w.cfg, &folder{root: w.cfg.Dir, before: before})
+		if at, err = openAt(ctx, w.cfg.Dir, before); err != nil {
+			rt.Fatal(err)
+		}
+		a, err = openPlace(ctx, w.cfg, at)
 	}
 	if err == nil {
 		defer func() { _ = a.lock.Close() }()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"iter"
-	"os"
 	"path/filepath"
 
 	"github.com/parquet-go/parquet-go"
@@ -14,7 +13,7 @@ import (
 // readRows is how many rows are read at once.
 const readRows = 256
 
-// Rows reads every event of the archive in a folder, commit by commit, each
+// Rows reads every event of the archive at a place, commit by commit, each
 // file in its own order (program, order, version). It reads what the manifest
 // names, so it never sees a batch that is not committed, and may run beside an
 // archiver. The first error ends it.
@@ -25,10 +24,14 @@ func Rows(ctx context.Context, dir string) iter.Seq2[Row, error] {
 			yield(Row{}, err)
 			return
 		}
-		f := &folder{root: dir}
+		s, err := storeAt(ctx, dir)
+		if err != nil {
+			yield(Row{}, err)
+			return
+		}
 		for _, c := range commits {
 			for _, file := range c.Files {
-				for row, err := range ReadFile(ctx, f.path(file.Path)) {
+				for row, err := range ReadFile(ctx, s.path(file.Path)) {
 					if !yield(row, err) || err != nil {
 						return
 					}
@@ -43,9 +46,9 @@ func Rows(ctx context.Context, dir string) iter.Seq2[Row, error] {
 // [ManifestError] for one that is damaged.
 func ReadFile(ctx context.Context, name string) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
-		file, err := os.Open(name)
+		file, err := openParquet(ctx, name)
 		if err != nil {
-			yield(Row{}, storageError("read", name, err))
+			yield(Row{}, err)
 			return
 		}
 		err = readFile(ctx, file, func(r Row) bool { return yield(r, nil) })
@@ -57,18 +60,14 @@ func ReadFile(ctx context.Context, name string) iter.Seq2[Row, error] {
 }
 
 // readFile hands rows over until take wants no more.
-func readFile(ctx context.Context, file *os.File, take func(Row) bool) error {
-	info, err := file.Stat()
+func readFile(ctx context.Context, file *openedFile, take func(Row) bool) error {
+	content, err := parquet.OpenFile(file, file.size)
 	if err != nil {
-		return storageError("read", file.Name(), err)
-	}
-	content, err := parquet.OpenFile(file, info.Size())
-	if err != nil {
-		return &ManifestError{Path: file.Name(), Problem: "is no Parquet file", Cause: err}
+		return &ManifestError{Path: file.name, Problem: "is no Parquet file", Cause: err}
 	}
 	reader := parquet.NewGenericReader[Row](content)
 	defer func() { _ = reader.Close() }()
-	account := accountOf(filepath.ToSlash(file.Name()))
+	account := accountOf(filepath.ToSlash(file.name))
 	rows := make([]Row, readRows)
 	for {
 		if err := ctx.Err(); err != nil {
@@ -86,7 +85,7 @@ func readFile(ctx context.Context, file *os.File, take func(Row) bool) error {
 			return nil
 		}
 		if err != nil {
-			return &ManifestError{Path: file.Name(), Problem: "is damaged", Cause: err}
+			return &ManifestError{Path: file.name, Problem: "is damaged", Cause: err}
 		}
 	}
 }

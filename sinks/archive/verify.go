@@ -3,6 +3,7 @@ package archive
 import (
 	"context"
 	"iter"
+	"strings"
 )
 
 // Kind sorts what [Verify] finds.
@@ -90,7 +91,8 @@ type EventLog interface {
 
 // VerifyConfig says what [Verify] looks at.
 type VerifyConfig struct {
-	// Dir is the folder of the archive. Required.
+	// Dir is the folder of the archive, on a disk: a bucket cannot be verified
+	// yet. Required.
 	Dir string
 	// Log is compared event by event. Nil: only the archive is looked at.
 	Log EventLog
@@ -106,9 +108,13 @@ type VerifyConfig struct {
 // one row. It changes nothing, takes no lock and may run beside an archiver.
 //
 // It goes on after a fault and returns all of them. The error is for what stops
-// it: ctx, or a [StorageError] for a folder that cannot be listed. Memory is
+// it: ctx, a [StorageError] for a folder that cannot be listed, or a
+// [ConfigError] for an address that is no folder's. Memory is
 // bounded by the manifest and the rows of one batch.
 func Verify(ctx context.Context, cfg VerifyConfig) (*Verification, error) {
+	if strings.HasPrefix(cfg.Dir, s3Scheme) {
+		return nil, &ConfigError{"url", "a bucket cannot be verified yet", "copy it to a folder and verify that one"}
+	}
 	v := &verifier{
 		dir: &folder{root: cfg.Dir}, progress: cfg.Progress,
 		found: &Verification{UnderWay: []string{}, Findings: []Finding{}},
@@ -118,11 +124,11 @@ func Verify(ctx context.Context, cfg VerifyConfig) (*Verification, error) {
 	if err := v.list(); err != nil {
 		return nil, err
 	}
-	v.readIntent()
+	v.readIntent(ctx)
 	if err := v.readManifest(ctx); err != nil {
 		return nil, err
 	}
-	v.checkIntent()
+	v.checkIntent(ctx)
 	if err := v.checkStrays(ctx); err != nil {
 		return nil, err
 	}

@@ -62,7 +62,7 @@ func finds(t *testing.T, v *Verification, want ...string) {
 
 func TestVerifyCleanArchive(t *testing.T) {
 	t.Parallel()
-	dir, log := chain(t), entries(t, 9)
+	dir, log := chain(t, t.TempDir()), entries(t, 9)
 	before := tree(t, dir)
 	var steps [][2]int64
 	v := verify(t, VerifyConfig{Dir: dir, Log: logOf{log: log}, Progress: func(done, total int64) {
@@ -80,7 +80,7 @@ func TestVerifyCleanArchive(t *testing.T) {
 
 func TestVerifyOldEntries(t *testing.T) {
 	t.Parallel()
-	dir := chain(t)
+	dir := chain(t, t.TempDir())
 	var before Commit
 	for n := uint64(1); n <= 3; n++ { // as if only the last had been written with sums
 		err := forge(dir, n, func(c *Commit) {
@@ -94,7 +94,7 @@ func TestVerifyOldEntries(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if before, err = (&folder{root: dir}).commit(n); err != nil {
+		if before, err = readCommit(t.Context(), &folder{root: dir}, n); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -169,7 +169,7 @@ func TestVerifyNamesDamage(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			dir := chain(t)
+			dir := chain(t, t.TempDir())
 			if err := tt.damage(dir); err != nil {
 				t.Fatal(err)
 			}
@@ -225,7 +225,7 @@ func TestVerifyAgainstTheLog(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			v := verify(t, VerifyConfig{Dir: chain(t), Log: tt.log})
+			v := verify(t, VerifyConfig{Dir: chain(t, t.TempDir()), Log: tt.log})
 			finds(t, v, tt.want...)
 			if v.Compared != tt.compared || v.Gone != tt.gone {
 				t.Errorf("%d compared, %d gone", v.Compared, v.Gone)
@@ -237,7 +237,7 @@ func TestVerifyAgainstTheLog(t *testing.T) {
 // Wherever an archiver crashes, what it leaves is under way and no fault.
 func TestVerifyAfterACrash(t *testing.T) {
 	t.Parallel()
-	ops, _ := changes(t)
+	ops, _ := changes(t, t.TempDir())
 	seen := 0
 	for i := range ops {
 		log, cfg, flush := crashLog(t)
@@ -267,7 +267,7 @@ func TestVerifyStops(t *testing.T) {
 		t.Errorf("error %v of a missing folder", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err := Verify(ctx, VerifyConfig{Dir: chain(t), Progress: func(int64, int64) { cancel() }})
+	_, err := Verify(ctx, VerifyConfig{Dir: chain(t, t.TempDir()), Progress: func(int64, int64) { cancel() }})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v after the first file", err)
 	}

@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// place is a row of the batch that is being proved.
-type place struct {
+// spot is a row of the batch that is being proved.
+type spot struct {
 	sequence uint64
 	id       string
 }
@@ -43,14 +43,14 @@ func (v *verifier) checkRows(ctx context.Context, log EventLog) error {
 }
 
 // checkCommit proves the files of a commit and returns their rows by sequence.
-func (v *verifier) checkCommit(ctx context.Context, c *Commit) ([]place, error) {
-	var places []place
+func (v *verifier) checkCommit(ctx context.Context, c *Commit) ([]spot, error) {
+	var places []spot
 	for i := range c.Files {
 		f := &c.Files[i]
 		taken := int64(0)
 		err := v.checkFile(ctx, c, f, func(r *Row) {
 			if taken++; taken <= f.Rows { // more is a finding already
-				places = append(places, place{uint64(r.Sequence), r.EventID})
+				places = append(places, spot{uint64(r.Sequence), r.EventID})
 			}
 		})
 		if err != nil {
@@ -58,13 +58,13 @@ func (v *verifier) checkCommit(ctx context.Context, c *Commit) ([]place, error) 
 		}
 		v.advance(f.Rows)
 	}
-	slices.SortFunc(places, func(a, b place) int { return cmp.Compare(a.sequence, b.sequence) })
+	slices.SortFunc(places, func(a, b spot) int { return cmp.Compare(a.sequence, b.sequence) })
 	return places, nil
 }
 
 // checkDoubled looks for sequences that stand in several rows. Those of
 // different commits have different ranges.
-func (v *verifier) checkDoubled(c *Commit, places []place) {
+func (v *verifier) checkDoubled(c *Commit, places []spot) {
 	var doubled int
 	var first uint64
 	for i := 1; i < len(places); i++ {
@@ -92,7 +92,7 @@ func (s *span) add(sequence uint64) {
 }
 
 // compare holds the rows of a commit against the log up to the commit's end.
-func (v *verifier) compare(c *Commit, places []place, log *logReader) {
+func (v *verifier) compare(c *Commit, places []spot, log *logReader) {
 	var missing, other span
 	for log.valid && log.event.Sequence <= c.Last {
 		e := log.event

@@ -20,7 +20,7 @@ const (
 // readManifest reads all entries that can be read, and checks their chain.
 func (v *verifier) readManifest(ctx context.Context) error {
 	v.named, v.byHash, v.head = map[string]bool{}, map[string]string{}, &Commit{}
-	names, err := v.dir.names(manifestDir)
+	names, err := v.dir.names(ctx, manifestDir)
 	if err != nil {
 		return err
 	}
@@ -43,15 +43,15 @@ func (v *verifier) readManifest(ctx context.Context) error {
 			follows = false
 		}
 		due++
-		follows = v.readEntry(name, number, follows)
+		follows = v.readEntry(ctx, name, number, follows)
 	}
 	return nil
 }
 
 // readEntry reads one entry. It reports whether the next one can be held
 // against it; follows says the same of the one before.
-func (v *verifier) readEntry(name string, number uint64, follows bool) bool {
-	document, err := v.dir.read(name)
+func (v *verifier) readEntry(ctx context.Context, name string, number uint64, follows bool) bool {
+	document, err := v.dir.read(ctx, name)
 	if err != nil {
 		v.found.add(BadEntry, name, fmt.Sprintf("cannot be read: %v", reason(errors.Unwrap(err))), restoreEntry)
 		return false
@@ -97,7 +97,7 @@ func (v *verifier) take(c Commit) {
 // list finds the files where readers look. Names that begin with a dot or an
 // underscore are for no reader, unless they end as Parquet files do.
 func (v *verifier) list() error {
-	return fs.WalkDir(v.dir.fs(), ".", func(name string, entry fs.DirEntry, err error) error {
+	return fs.WalkDir(os.DirFS(v.dir.root), ".", func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && name != ".":
 			return nil // removed since its folder was listed
@@ -117,22 +117,22 @@ func (v *verifier) list() error {
 }
 
 // readIntent reads what is under way before the manifest is read.
-func (v *verifier) readIntent() {
+func (v *verifier) readIntent(ctx context.Context) {
 	var err error
-	if v.intent, err = v.dir.readIntent(); err != nil {
+	if v.intent, err = v.dir.readIntent(ctx); err != nil {
 		v.found.add(BadIntent, intentName, "cannot be read", "restart the archiver; if it refuses, restore the folder from a copy")
 	}
 }
 
 // checkIntent holds the intent against the manifest. One that has gone or been
 // replaced meanwhile belongs to a running archiver.
-func (v *verifier) checkIntent() {
+func (v *verifier) checkIntent(ctx context.Context) {
 	in := v.intent
 	switch {
 	case in == nil, in.Number == v.head.Number, in.Number == v.head.Number+1 && (in.Previous == v.head.SHA256 || v.head.SHA256 == ""):
 		return
 	}
-	if again, err := v.dir.readIntent(); err == nil && (again == nil || again.Number != in.Number) {
+	if again, err := v.dir.readIntent(ctx); err == nil && (again == nil || again.Number != in.Number) {
 		return
 	}
 	v.found.add(BadIntent, intentName, fmt.Sprintf("is about commit %d, and the last commit is %d", in.Number, v.head.Number),

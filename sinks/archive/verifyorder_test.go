@@ -53,7 +53,7 @@ func TestVerifyOrderOfRows(t *testing.T) {
 // A long list of findings is cut, and says so.
 func TestVerifyBoundsItsFindings(t *testing.T) {
 	t.Parallel()
-	dir := chain(t)
+	dir := chain(t, t.TempDir())
 	for i := range mostFindings + 5 {
 		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("stray%d", i)), nil, 0o600); err != nil {
 			t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/orderwire/orderwire/schema"
+	"github.com/orderwire/orderwire/sinks/archive"
 )
 
 // checker gathers mistakes.
@@ -49,15 +50,23 @@ func (c *Config) check() error {
 		c.Webhooks[i].check(k, path, c)
 		k.unique(names, path+".name", c.Webhooks[i].Name)
 	}
-	if scheme, _, ok := strings.Cut(c.Archive.URL, "://"); ok && scheme != "file" {
-		k.add("archive.url", "give a folder on this machine", "places of kind %q are not supported by this version", scheme)
-	}
+	c.Archive.check(k)
 	if strings.Contains(string(c.Commission.DSN), "://") {
 		k.add("commission.dsn", "give a file for SQLite", "databases other than SQLite are not supported by this version")
 	}
 	c.HTTP.check(k)
 	c.Postback.check(k, c)
 	return errors.Join(k.mistakes...)
+}
+
+func (a *Archive) check(k *checker) {
+	if scheme, _, ok := strings.Cut(a.URL, "://"); ok && scheme != "file" && scheme != "s3" {
+		k.add("archive.url", "give a folder on this machine, or s3://bucket/prefix", "places of kind %q are not supported by this version", scheme)
+	}
+	var wrong *archive.ConfigError
+	if errors.As(archive.CheckAddress(a.URL), &wrong) {
+		k.add("archive.url", wrong.Hint, "it %s", wrong.Problem)
+	}
 }
 
 func (k *checker) unique(seen map[string]string, path, name string) {

@@ -87,7 +87,9 @@ type Poll struct {
 
 // Archive is the Parquet archive.
 type Archive struct {
-	// URL is the folder, a path or file:///path. Default DATA_DIR/archive.
+	// URL is the folder, a path or file:///path, or a bucket,
+	// s3://bucket/prefix?region=…&endpoint=…, without credentials. Default
+	// DATA_DIR/archive.
 	URL string `yaml:"url" env:"URL"`
 	// RollBytes is the size of a batch at which files are closed, default 128MiB.
 	RollBytes Bytes `yaml:"roll_bytes" env:"ROLL_BYTES"`

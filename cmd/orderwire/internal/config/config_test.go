@@ -175,6 +175,8 @@ func TestMistakes(t *testing.T) {
 		{"embedded token", "accounts:", "nats:\n  token: S3CR3T\naccounts:", `f:2: nats.token: credentials are of no use with the embedded server (set nats.url)`},
 		{"no address", "accounts:", "nats:\n  url: nats://a:S3CR3T@h:x\naccounts:", `f:2: nats.url: not the address of a server (write nats://host:4222, several separated by commas)`},
 		{"scheme", "accounts:", "nats:\n  url: http://h\naccounts:", `f:2: nats.url: there is no scheme "http" (nats, tls, ws or wss)`},
+		{"place", "accounts:", "archive: {url: 'gs://lake'}\naccounts:", `f:1: archive.url: places of kind "gs" are not supported by this version (give a folder on this machine, or s3://bucket/prefix)`},
+		{"secret in a place", "accounts:", "archive: {url: 's3://a:S3CR3T@lake'}\naccounts:", `f:1: archive.url: it holds credentials (take them out`},
 		{"size", "accounts:", "archive: {roll_bytes: many}\naccounts:", `f:1: "many" is no size; write 128MiB or 1GB`},
 	}
 	for _, tt := range tests {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/orderwire/orderwire/cmd/orderwire/internal/config"
 	"github.com/orderwire/orderwire/sources/network"
 )
 
@@ -121,14 +119,14 @@ func (p *pushCommand) privateFlag(c *cobra.Command) {
 
 // with opens the database for a command.
 func (p *pushCommand) with(ctx context.Context, do func(context.Context, *network.Service) error) (err error) {
-	var db config.Secret // it may hold a password
-	if err := db.UnmarshalText([]byte(*p.db)); err != nil {
-		return usageError{fmt.Errorf("--db: %w", err)}
+	db, err := databaseOf(*p.db)
+	if err != nil {
+		return err
 	}
-	if _, err := os.Stat(string(db)); !strings.Contains(string(db), "://") && err != nil {
+	if !databaseExists(db) {
 		return usageError{errors.New("--db: there is no such file")}
 	}
-	s, err := network.Open(ctx, network.Config{DB: string(db)})
+	s, err := network.Open(ctx, network.Config{DB: db})
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ func (s *Service) PutTestProgram(ctx context.Context, p TestProgram) error {
 			advertiser_id, status, exchange_rate, click_days) VALUES (?, ?, '', ?, ?, 0, ?, ?, ?, ?, ?)
 			ON CONFLICT (id) DO UPDATE SET status = excluded.status, exchange_rate = excluded.exchange_rate`,
 			p.ID, "Program "+p.ID, cmp.Or(p.Currency, "CNY"), cmp.Or(p.ChargeCurrency, p.Currency, "CNY"), c.now, brand,
-			cmp.Or(p.Status, programOpen), cmp.Or(p.Exchange, "1"), cmp.Or(p.ClickDays, 30))
+			cmp.Or(p.Status, ProgramOpen), cmp.Or(p.Exchange, "1"), cmp.Or(p.ClickDays, 30))
 		if err != nil {
 			return err
 		}

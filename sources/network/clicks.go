@@ -70,7 +70,7 @@ func (s *Service) visit(ctx context.Context, id string) (visit, error) {
 	err = s.store.row(ctx, `SELECT l.id, l.publisher_id, l.website_id, l.program_id, l.sub_id, l.url, COALESCE(p.status, '')
 		FROM links l LEFT JOIN programs p ON p.id = l.program_id WHERE l.id = ?`, []any{number},
 		&c.link, &c.publisher, &c.website, &c.program, &c.subID, &v.target, &status)
-	v.open = status == programOpen
+	v.open = status == ProgramOpen
 	return v, err
 }
 

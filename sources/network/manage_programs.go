@@ -13,7 +13,7 @@ import (
 // The states of a [Program].
 const (
 	ProgramOpen   = "open"
-	ProgramClosed = "closed" // no new links and orders; those that are there go on
+	ProgramClosed = "closed" // no new links, clicks and orders; those that are there go on
 )
 
 // DefaultClickDays is the ClickDays of a program that names none.
@@ -105,7 +105,7 @@ func (s *Service) SetProgram(ctx context.Context, id string, edit func(*Program)
 
 // complete fills the defaults in and brings lists into their order.
 func (p Program) complete() Program {
-	p.Currency = cmp.Or(p.Currency, "CNY")
+	p.Currency = cmp.Or(p.Currency, defaultCurrency)
 	p.ChargeCurrency = cmp.Or(p.ChargeCurrency, p.Currency)
 	p.ClickDays = cmp.Or(p.ClickDays, DefaultClickDays)
 	p.Status = cmp.Or(p.Status, ProgramOpen)

@@ -69,7 +69,7 @@ func (c *change) offer(ctx context.Context, advertiser int64, id string) (*offer
 	if !known {
 		return nil, refuse(StatusNotFound, "ProgramId: the brand has no such program")
 	}
-	o.open = status == programOpen
+	o.open = status == ProgramOpen
 	if o.exchange, err = decimal.NewFromString(exchange); err != nil {
 		return nil, fmt.Errorf("exchange rate of program %q: %w", id, err)
 	}
@@ -77,19 +77,13 @@ func (c *change) offer(ctx context.Context, advertiser int64, id string) (*offer
 	return o, err
 }
 
-// The states of a program.
-const (
-	programOpen   = "open"
-	programClosed = "closed" // no new links, clicks and orders
-)
-
 // openProgram returns the open program that has the domain of a host: the one
 // with the longest domain, and among several with that domain the lowest id;
 // "" when there is none. A program in only, unless it is "", is the only one
 // that counts.
 func (c *change) openProgram(ctx context.Context, host, only string) (string, error) {
 	query := `SELECT p.id FROM program_domains d JOIN programs p ON p.id = d.program_id
-		WHERE d.domain = ? AND p.status = '` + programOpen + `'`
+		WHERE d.domain = ? AND p.status = '` + ProgramOpen + `'`
 	var extra []any
 	if only != "" {
 		query, extra = query+` AND p.id = ?`, []any{only}

@@ -14,9 +14,6 @@ type rate struct {
 	value int64 // hundredths of a percent; or, when fixed, of the program's currency
 }
 
-// rateFixed is the kind of a fixed rate; the other one is "percent".
-const rateFixed = "fixed"
-
 // rates are those of a program by category; that of "" is for all others. A
 // line with no rate at all earns nothing.
 type rates map[string]rate
@@ -73,7 +70,7 @@ func (c *change) rates(ctx context.Context, program string) (rates, error) {
 		if err := rows.Scan(&category, &kind, &r.value); err != nil {
 			return nil, fmt.Errorf("commission rates: %w", err)
 		}
-		r.fixed = kind == rateFixed
+		r.fixed = kind == fixedRate
 		all[category] = r
 	}
 	return all, rows.Err()

@@ -136,7 +136,6 @@ func (c *change) attribute(ctx context.Context, p *offer, o *order, placed int64
 	var at int64
 	known, err := c.found(ctx, `SELECT publisher_id, website_id, CAST(link_id AS TEXT), sub_id, program_id, at FROM clicks WHERE id = ?`,
 		[]any{o.click}, &o.publisher, &o.website, &o.link, &o.subID, &program, &at)
-	const secondsOfDay = 24 * 60 * 60
 	switch {
 	case err != nil:
 		return fmt.Errorf("look a click up: %w", err)

@@ -16,7 +16,7 @@ const (
 	maxQuantity = 1_000_000
 	// maxAmount is the largest amount of decimal(10,2).
 	maxAmount cents = 99_999_999_99
-	// defaultCurrency is that of a report without one.
+	// defaultCurrency is that of a report or program without one.
 	defaultCurrency = "CNY"
 	// reportAhead is how far in the future the time of an order may be, because
 	// clocks and zones are never quite right.

@@ -2,11 +2,8 @@ package pipeline
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -18,13 +15,6 @@ import (
 var DefaultSchedule = []time.Duration{
 	5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour,
 	10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
-}
-
-// Cursor is how far a deliverer got: everything up to Floor is settled, and of
-// what lies behind it, Done.
-type Cursor struct {
-	Floor uint64   `json:"floor"`
-	Done  []uint64 `json:"done,omitempty"` // ascending, all above Floor
 }
 
 // CursorStore keeps a deliverer's cursor durably.
@@ -42,60 +32,110 @@ type CourierConfig struct {
 	Follow    Follow
 	Bury      Bury
 	Cursors   CursorStore
-	// Concurrency is the most deliveries under way; 0 means 16.
+	// Parked keeps orders whose delivery has failed, and Recall reads their events
+	// again. Nil means that they wait in the window: when it is full of them, the
+	// endpoint stands still and the log holds its events.
+	Parked ParkedStore
+	Recall Recall // required with Parked
+	// Archive reads the events of parked orders that have aged out of the log. Nil
+	// means that such an order waits, and says so in the log.
+	Archive Recall
+	// Concurrency is the most deliveries under way; 0 means 16. Retries of parked
+	// orders take half of it at most.
 	Concurrency int
 	// Window is the most events taken from the log and not settled; 0 means 1024.
-	// When the window is full of waiting retries, the endpoint stands still and
-	// the log holds its events.
 	Window int
 	// Schedule holds the pause before each retry; nil means [DefaultSchedule].
 	// Each is stretched or shortened by up to a tenth.
 	Schedule []time.Duration
+	// HoldExhausted keeps an order parked after its last attempt until a person
+	// says what follows; false lets it go on with its next event. The event goes to
+	// the dead letters either way.
+	HoldExhausted bool
+	// Unordered delivers each event by itself, without regard to others of its
+	// order.
+	Unordered bool
+	// RateLimit is the most attempts in a second; 0 means no limit.
+	RateLimit float64
+	// BreakAfter is the number of orders in a row whose delivery fails, without a
+	// success between them, after which the endpoint is paused and probed; 0 means
+	// 100, less than 0 never.
+	BreakAfter int
+	// Retention notices events that the log no longer holds; see [GapError].
+	Retention Retention
 	// Logger gets failures. Nil discards them.
 	Logger *slog.Logger
 }
 
 // Courier drives one [Deliverer] along the log: at least once, in order for
-// each order of the network, different orders side by side. Its cursor is saved
+// each order of the network, different orders side by side. An order whose
+// delivery fails is parked, and all others pass. The cursor is saved
 // five times a second while it moves, so that after a crash little comes
 // twice, and nothing is left out. Create it with [NewCourier].
 type Courier struct {
 	cfg     CourierConfig
 	drain   drain
+	asks    chan ask
+	finite  bool // it belongs to a Replay
 	floor   atomic.Uint64
 	settled atomic.Uint64
-	waiting atomic.Int64
+	picture atomic.Pointer[Delivery]
+	failed  atomic.Pointer[string]
 }
 
 // NewCourier returns a courier that has not begun.
 func NewCourier(cfg CourierConfig) *Courier {
-	if cfg.Concurrency == 0 {
-		cfg.Concurrency = 16
-	}
-	if cfg.Window == 0 {
-		cfg.Window = 1024
-	}
+	orDefault(&cfg.Concurrency, 16)
+	orDefault(&cfg.Window, 1024)
+	orDefault(&cfg.BreakAfter, 100)
 	if cfg.Schedule == nil {
 		cfg.Schedule = DefaultSchedule
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Courier{cfg: cfg, drain: newDrain()}
+	return &Courier{cfg: cfg, drain: newDrain(), asks: make(chan ask)}
+}
+
+func orDefault(v *int, value int) {
+	if *v == 0 {
+		*v = value
+	}
+}
+
+// Delivery tells how an endpoint is, as of at most a fifth of a second ago.
+type Delivery struct {
+	Parked   int       // orders that are parked durably
+	Waiting  int       // deliveries that wait for another attempt, parked orders included
+	Oldest   time.Time // when the oldest event that is owed came into the log; zero when none is
+	Broken   bool      // it fails throughout: it is paused and probed
+	Disabled string    // why a person has to resume it; "" when none has to
+	Rate     float64   // attempts a second that it may have at present; 0 means no limit
 }
 
 // Progress may be called at any time from any goroutine.
 func (c *Courier) Progress() Progress {
 	p := Progress{Name: c.cfg.Name, Position: c.floor.Load(), Written: c.settled.Load()}
-	if n := c.waiting.Load(); n > 0 {
-		p.Failure = fmt.Sprintf("%d deliveries wait for another attempt", n)
+	if d := c.picture.Load(); d != nil {
+		p.Delivery = *d
+	}
+	switch d := p.Delivery; {
+	case c.failed.Load() != nil:
+		p.Failure = *c.failed.Load()
+	case d.Disabled != "":
+		p.Failure = "disabled until it is resumed: " + d.Disabled
+	case d.Broken:
+		p.Failure = "every delivery fails; the endpoint is paused and probed"
+	case d.Waiting > 0:
+		p.Failure = fmt.Sprintf("%d deliveries wait for another attempt", d.Waiting)
 	}
 	return p
 }
 
 // Drain asks the courier to end once everything up to a sequence is settled or
 // waits for a retry, and waits for that. What waits is delivered after the next
-// start. Call it once.
+// start. A [GapError] ends the waiting, as it does not pass by itself. Call it
+// once.
 func (c *Courier) Drain(ctx context.Context, upTo uint64) error {
 	if err := c.drain.ask(ctx, upTo); err != nil {
 		return fmt.Errorf("endpoint %s: drain: %w", c.cfg.Name, err)
@@ -103,51 +143,33 @@ func (c *Courier) Drain(ctx context.Context, upTo uint64) error {
 	return nil
 }
 
-// attemptResult says what is to follow an attempt.
-type attemptResult struct {
-	err   error
-	pause time.Duration // before the next attempt, when err is not nil
-	final bool          // no further attempt
+// ask is a request of a person to the owner of the route.
+type ask struct {
+	do   func(*route)
+	done chan struct{}
 }
 
-// attempt delivers once and judges the outcome. tries counts from 1.
-func (c *Courier) attempt(ctx context.Context, e schema.Entry, tries int) attemptResult {
-	err := c.cfg.Deliverer.Deliver(ctx, e)
-	if err == nil {
-		return attemptResult{final: true}
-	}
-	r := attemptResult{err: err, final: tries > len(c.cfg.Schedule)}
-	var permanent interface{ Permanent() bool }
-	if errors.As(err, &permanent) && permanent.Permanent() {
-		r.final = true
-	}
-	if r.final {
-		return r
-	}
-	r.pause = jitter(c.cfg.Schedule[tries-1])
-	var asks interface{ RetryAfter() time.Duration }
-	if errors.As(err, &asks) {
-		r.pause = max(r.pause, asks.RetryAfter())
-	}
-	return r
+// Release tries a parked order again now, also one that is held because its
+// attempts were used up. With skip, it goes on behind the event that could not be
+// delivered. An order that is not parked is left alone. It waits until the
+// courier runs.
+func (c *Courier) Release(ctx context.Context, key schema.OrderKey, skip bool) error {
+	return c.ask(ctx, func(r *route) {
+		for _, o := range r.orders {
+			if o.Key == key && (o.state == held || o.state == waiting && o.durable) {
+				r.release(o, skip)
+			}
+		}
+	})
 }
 
-// jitter moves a pause by up to a tenth either way, so that endpoints that
-// failed together do not come back together.
-func jitter(d time.Duration) time.Duration {
-	return d + time.Duration((rand.Float64()-0.5)*0.2*float64(d)) //nolint:gosec // no secret hangs on it
-}
-
-// settle marks a sequence as done and moves the floor as far as it can go.
-// pending holds, ascending, the sequences taken from the log and not settled.
-func (k *Cursor) settle(seq, newest uint64, pending []uint64) {
-	at, _ := slices.BinarySearch(k.Done, seq)
-	k.Done = slices.Insert(k.Done, at, seq)
-	floor := newest
-	if len(pending) > 0 {
-		floor = pending[0] - 1
+func (c *Courier) ask(ctx context.Context, do func(*route)) error {
+	a := ask{do: do, done: make(chan struct{})}
+	select {
+	case c.asks <- a:
+		<-a.done
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("endpoint %s: %w", c.cfg.Name, ctx.Err())
 	}
-	k.Floor = max(k.Floor, floor)
-	keep, _ := slices.BinarySearch(k.Done, k.Floor+1)
-	k.Done = slices.Delete(k.Done, 0, keep)
 }

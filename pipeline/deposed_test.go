@@ -71,6 +71,20 @@ func TestCourierDeposed(t *testing.T) {
 	})
 }
 
+// Nothing that came of deliveries just before is saved either.
+func TestCourierDeposedSavesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShelf()
+		s.add(t, events(5)...)
+		depose := deposable(t, pipeline.NewCourier(parking(s, &receiver{})).Run)
+		synctest.Wait() // all are delivered, and no time has passed
+		depose()
+		if len(s.cursor) > 0 || s.saves > 0 {
+			t.Errorf("saved: %d documents, %d times parked orders", len(s.cursor), s.saves)
+		}
+	})
+}
+
 // deposable starts Run and returns a function that ends it as a lost lease does.
 func deposable(tb testing.TB, run func(context.Context) error) (depose func()) {
 	tb.Helper()

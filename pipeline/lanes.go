@@ -3,13 +3,10 @@ package pipeline
 import (
 	"context"
 	"errors"
-	"slices"
-	"sync"
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/cenkalti/backoff/v5"
-	"golang.org/x/sync/semaphore"
 
 	"github.com/orderwire/orderwire/schema"
 )
@@ -32,6 +29,9 @@ func (c *Courier) Run(ctx context.Context) error {
 			return nil //nolint:nilerr // whatever was cut off by the end of ctx is no failure
 		}
 		wait := pause.NextBackOff()
+		text := err.Error()
+		c.failed.Store(&text)
+		c.drain.refuse(err)
 		c.cfg.Logger.Error("endpoint stands still, the log holds its events", "endpoint", c.cfg.Name, "error", err, "again_in", wait)
 		if !pauseFor(ctx, wait) {
 			return nil
@@ -39,287 +39,246 @@ func (c *Courier) Run(ctx context.Context) error {
 	}
 }
 
-// outcome is what a lane tells the route's owner.
-type outcome struct {
-	key     schema.OrderKey
-	seq     uint64
-	settled bool // delivered, buried, or filtered; else: begins to wait for a retry
-	err     error
+// state is what an order waits for.
+type state int
+
+const (
+	ready   state = iota // a slot
+	flying               // the outcome of an attempt
+	waiting              // its time, in the agenda
+	parking              // the store, before its events are settled
+	held                 // a person
+)
+
+// order is an order that has events under way, or is parked. The first of its
+// events is being delivered or waits for that; the others wait for it. The fields
+// of Parked hold for both, First and Version from the first failure on.
+type order struct {
+	Parked
+	state   state
+	queue   []schema.Entry // taken and not settled from head on; empty when durable
+	head    int
+	durable bool   // parked in the store: its events are read from the log again
+	noted   uint64 // durable: newest event that came along and was settled for that
 }
 
-// lane holds the events of one order that are under way. The first one is
-// being delivered, or waits for its retry; the others wait for it.
-type lane struct {
-	queue []schema.Entry
+// drop takes the first event out of the queue, and reports whether there are more.
+func (o *order) drop() (more bool) {
+	o.queue[o.head] = schema.Entry{}
+	if o.head++; o.head < len(o.queue) {
+		return true
+	}
+	o.queue, o.head = o.queue[:0], 0
+	return false
 }
 
 // route is the state of one pass over the log; the goroutine of Run owns it.
 type route struct {
 	*Courier
 	in       <-chan *message.Message
-	cursor   Cursor
-	newest   uint64   // last sequence taken from the log
-	pending  []uint64 // taken and not settled, ascending
-	lanes    map[schema.OrderKey]*lane
-	waits    map[uint64]bool // first of a lane, waiting for a retry
+	entries  <-chan schema.Entry // of a Replay, instead of in
+	window   window
+	orders   map[laneKey]*order
+	fresh    fifo // ready, from the log
+	due      fifo // ready, after a failure
+	dueNext  bool // whose turn it is when both have something
+	agenda   agenda
+	breaker  breaker
+	pace     *pace
+	standing standing
+	looked   time.Time // when standing was read
+	now      time.Time // of this turn of the loop
+
+	changes map[laneKey]change // what the store does not know yet
+	writing bool               // some of it is on its way
+	written chan error         // how that ended
+	parking []*order           // in changes, to be parked
+	inBatch []*order           // the same, on their way
+	parked  int
+	horizon uint64 // newest event that an earlier pass has settled
+	ahead   map[laneKey]uint64
+
+	jobs     chan job
 	outcomes chan outcome
-	slots    *semaphore.Weighted
-	workers  sync.WaitGroup
-	dirty    bool        // the cursor moved since it was saved
-	saving   *time.Timer // runs while dirty
-	target   *uint64     // drain up to here
-	stop     context.CancelFunc
+	workers  int
+	flying   int
+	retrying int
+	own      context.Context // of attempts
+	endOwn   context.CancelFunc
+
+	spare   []*order
+	moved   bool        // the cursor moved since it was saved
+	touched bool        // the saving timer runs
+	saving  *time.Timer // runs while touched
+	timer   *time.Timer // of the agenda, and of what holds up all
+	alarmAt time.Time
+	resume  time.Time // when attempts may begin again that are held up
+	target  *uint64   // drain up to here
+	stop    context.CancelFunc
+}
+
+func (c *Courier) newRoute(stop context.CancelFunc) *route {
+	r := &route{
+		Courier: c, saving: time.NewTimer(saveEvery), timer: time.NewTimer(saveEvery), orders: make(map[laneKey]*order),
+		changes: make(map[laneKey]change), written: make(chan error, 1), ahead: make(map[laneKey]uint64),
+		jobs: make(chan job, c.cfg.Concurrency), outcomes: make(chan outcome, c.cfg.Concurrency),
+		breaker: breaker{after: c.cfg.BreakAfter}, pace: newPace(c.cfg.RateLimit), stop: stop, now: time.Now(),
+	}
+	r.saving.Stop()
+	r.timer.Stop()
+	r.own, r.endOwn = context.WithCancel(context.Background())
+	return r
 }
 
 func (c *Courier) route(parent context.Context) error {
 	ctx, cancel := context.WithCancel(parent)
-	r := &route{
-		Courier: c, saving: time.NewTimer(saveEvery), lanes: make(map[schema.OrderKey]*lane), waits: make(map[uint64]bool),
-		outcomes: make(chan outcome), slots: semaphore.NewWeighted(int64(c.cfg.Concurrency)), stop: cancel,
-	}
+	r := c.newRoute(cancel)
 	defer r.end(parent)
-	if _, err := c.cfg.Cursors.LoadCursor(ctx, c.cursorName(), &r.cursor); err != nil {
+	var cursor Cursor
+	if _, err := c.cfg.Cursors.LoadCursor(ctx, c.cursorName(), &cursor); err != nil {
 		return err
 	}
-	r.newest = r.cursor.Floor
-	c.floor.Store(r.cursor.Floor)
-	in, err := c.cfg.Follow(ctx, r.cursor.Floor)
-	if err != nil {
+	r.window.floor, r.window.before = cursor.Floor, cursor.Done
+	c.floor.Store(cursor.Floor)
+	if err := r.stand(ctx); err != nil {
 		return err
 	}
-	r.in = in
-	return r.loop(ctx)
+	if err := r.load(ctx); err != nil {
+		return err
+	}
+	var err error
+	if r.window.newest, err = r.behind(ctx, cursor.Floor); err != nil {
+		return err
+	}
+	if r.in, err = c.cfg.Follow(ctx, r.window.newest); err != nil {
+		return err
+	}
+	c.failed.Store(nil)
+	if err = r.loop(ctx); err != nil && ctx.Err() != nil {
+		return nil
+	}
+	return err
 }
 
 func (c *Courier) cursorName() string { return "endpoint." + schema.EscapeToken(c.cfg.Name) }
 
+// loop runs until ctx ends, the log is drained, or a Replay has no more entries.
 func (r *route) loop(ctx context.Context) error {
 	draining := r.drain.asked
 	for {
+		r.now = time.Now()
+		r.wake()
+		r.dispatch(ctx)
+		r.write()
+		r.alarm()
 		if r.done() {
-			if err := r.save(ctx); err != nil {
-				return err
-			}
-			close(r.drain.done)
-			return nil
+			return r.drained(ctx)
 		}
-		in := r.in
-		if len(r.pending) >= r.cfg.Window {
-			in = nil
-		}
-		select {
-		case msg, open := <-in:
-			if !open {
-				return r.closed(ctx)
-			}
-			if err := r.take(ctx, msg); err != nil {
-				return err
-			}
-		case o := <-r.outcomes:
-			if o.err != nil {
-				return o.err
-			}
-			if next, ok := r.settle(o); ok {
-				r.begin(ctx, next)
-			}
-		case <-r.saving.C:
-			if err := r.save(ctx); err != nil {
-				return err
-			}
-		case <-draining:
-			draining, r.target = nil, &r.drain.upTo
-		case <-ctx.Done():
-			return nil
+		if err := r.turn(ctx, &draining); err != nil || r.finite && r.entries == nil && len(r.orders) == 0 {
+			return err
 		}
 	}
 }
 
-func (r *route) closed(ctx context.Context) error {
-	if ctx.Err() != nil {
-		return nil //nolint:nilerr // the end of ctx is no failure
+// turn waits until something happens.
+func (r *route) turn(ctx context.Context, draining *chan struct{}) error {
+	in, entries := r.in, r.entries
+	if r.window.open >= r.cfg.Window {
+		in, entries = nil, nil
 	}
-	return errors.New("the log closed the subscription")
+	select {
+	case msg, open := <-in:
+		if !open {
+			return errors.Join(ctx.Err(), errors.New("the log closed the subscription"))
+		}
+		return r.take(ctx, msg)
+	case e, open := <-entries:
+		return r.takeEntry(e, open)
+	case o := <-r.outcomes:
+		return r.conclude(ctx, o)
+	case err := <-r.written:
+		return r.stored(err)
+	case <-r.timer.C:
+		r.alarmAt = time.Time{}
+		r.now = time.Now()
+		return r.resumed(ctx)
+	case <-r.saving.C:
+		return r.save(ctx)
+	case a := <-r.asks:
+		a.do(r)
+		close(a.done)
+		return nil
+	case <-*draining:
+		*draining, r.target = nil, &r.drain.upTo
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // done reports whether a drain has nothing left to do but wait for retries.
 func (r *route) done() bool {
-	if r.target == nil {
+	if r.target == nil || r.window.newest < *r.target && r.window.open < r.cfg.Window {
 		return false
 	}
-	blocked := len(r.pending) >= r.cfg.Window
-	if r.newest < *r.target && !blocked {
+	if r.flying > 0 || r.writing || len(r.changes) > 0 {
 		return false
 	}
-	return len(r.waits) == len(r.lanes)
+	return r.fresh.len()+r.due.len() == 0 || r.paused()
 }
 
-// take puts a message into its order's lane.
-func (r *route) take(ctx context.Context, msg *message.Message) error {
-	msg.Ack()
-	e, err := ReadEntry(msg)
-	if err != nil && !errors.Is(err, ErrPoison) {
+func (r *route) drained(ctx context.Context) error {
+	if err := r.save(ctx); err != nil {
 		return err
 	}
-	if e.Sequence <= r.newest {
-		return nil
-	}
-	r.newest = e.Sequence
-	if _, done := slices.BinarySearch(r.cursor.Done, e.Sequence); done {
-		return nil
-	}
-	r.pending = append(r.pending, e.Sequence)
-	if err != nil {
-		letter := DeadLetter{Sink: r.cfg.Name, Reason: err.Error(), Subject: e.Subject, Sequence: e.Sequence, Attempts: 1, Raw: e.Raw}
-		if err := r.cfg.Bury(ctx, letter); err != nil {
-			return err
-		}
-		r.mark(e.Sequence)
-		return nil
-	}
-	key := e.Event.Key()
-	if l, busy := r.lanes[key]; busy {
-		l.queue = append(l.queue, e)
-		return nil
-	}
-	r.lanes[key] = &lane{queue: []schema.Entry{e}}
-	r.begin(ctx, e)
+	close(r.drain.done)
 	return nil
-}
-
-// begin works on the first event of a lane, attempt after attempt. The owner
-// takes its outcomes, at shutdown in end.
-func (r *route) begin(ctx context.Context, e schema.Entry) {
-	r.workers.Go(func() {
-		for tries := 1; ; tries++ {
-			result, err := r.try(ctx, e, tries)
-			if err != nil {
-				return // shutting down; the event stays pending
-			}
-			if result.final {
-				r.outcomes <- r.conclude(ctx, e, result, tries)
-				return
-			}
-			r.outcomes <- outcome{key: e.Event.Key(), seq: e.Sequence}
-			r.waiting.Add(1)
-			waited := pauseFor(ctx, result.pause)
-			r.waiting.Add(-1)
-			if !waited {
-				return
-			}
-		}
-	})
-}
-
-// try makes one attempt when there is a slot for it. An attempt under way at
-// shutdown may go on for a moment, so that its outcome is known.
-func (r *route) try(ctx context.Context, e schema.Entry, tries int) (attemptResult, error) {
-	if err := r.slots.Acquire(ctx, 1); err != nil {
-		return attemptResult{}, err
-	}
-	defer r.slots.Release(1)
-	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	defer cancel()
-	unhook := context.AfterFunc(ctx, func() {
-		if deposed(ctx) {
-			cancel()
-			return
-		}
-		time.AfterFunc(attemptGrace, cancel)
-	})
-	defer unhook()
-	result := r.attempt(own, e, tries)
-	if own.Err() != nil {
-		return attemptResult{}, own.Err()
-	}
-	if result.err != nil {
-		r.cfg.Logger.Warn("delivery failed", "endpoint", r.cfg.Name, "event", e.Event.ID, "sequence", e.Sequence,
-			"attempt", tries, "error", result.err, "again_in", result.pause, "final", result.final)
-	}
-	return result, nil
-}
-
-// conclude buries what could not be delivered.
-func (r *route) conclude(ctx context.Context, e schema.Entry, result attemptResult, tries int) outcome {
-	o := outcome{key: e.Event.Key(), seq: e.Sequence, settled: true}
-	if result.err != nil {
-		o.err = r.cfg.Bury(ctx, DeadLetter{
-			Sink: r.cfg.Name, Reason: result.err.Error(), Subject: e.Subject, Sequence: e.Sequence, Attempts: tries, Raw: e.Raw,
-		})
-	}
-	return o
-}
-
-// pauseFor waits, and returns false when ctx ends before the time is up.
-func pauseFor(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
-// settle takes in what a lane reports and returns the lane's next event.
-func (r *route) settle(o outcome) (next schema.Entry, ok bool) {
-	if !o.settled {
-		r.waits[o.seq] = true
-		return schema.Entry{}, false
-	}
-	delete(r.waits, o.seq)
-	l := r.lanes[o.key]
-	r.mark(o.seq)
-	if l.queue = l.queue[1:]; len(l.queue) == 0 {
-		delete(r.lanes, o.key)
-		return schema.Entry{}, false
-	}
-	return l.queue[0], true
 }
 
 func (r *route) mark(seq uint64) {
-	if at, ok := slices.BinarySearch(r.pending, seq); ok {
-		r.pending = slices.Delete(r.pending, at, at+1)
-	}
-	r.cursor.settle(seq, r.newest, r.pending)
-	if !r.dirty {
-		r.dirty = true
+	r.window.mark(seq)
+	r.moved = true
+	r.settled.Add(1)
+	r.touch()
+}
+
+// touch has the cursor saved and the picture drawn soon.
+func (r *route) touch() {
+	if !r.touched {
+		r.touched = true
 		r.saving.Reset(saveEvery)
 	}
-	r.settled.Add(1)
 }
 
 func (r *route) save(ctx context.Context) error {
-	if !r.dirty {
-		return nil
+	if r.moved {
+		if err := r.cfg.Cursors.SaveCursor(ctx, r.cursorName(), r.window.cursor()); err != nil {
+			return err
+		}
+		r.moved = false
+		r.floor.Store(r.window.floor)
 	}
-	if err := r.cfg.Cursors.SaveCursor(ctx, r.cursorName(), r.cursor); err != nil {
-		return err
-	}
-	r.dirty = false
-	r.floor.Store(r.cursor.Floor)
+	r.touched = false
+	r.draw()
 	return nil
 }
 
-// end stops the lanes, takes in what they still report, and saves the cursor.
-func (r *route) end(parent context.Context) {
-	r.stop()
-	defer r.saving.Stop()
-	go func() {
-		r.workers.Wait()
-		close(r.outcomes)
-	}()
-	for o := range r.outcomes {
-		if o.err == nil {
-			r.settle(o)
+// draw makes the picture for Progress.
+func (r *route) draw() {
+	d := Delivery{
+		Parked: r.parked, Waiting: r.parked, Oldest: r.window.oldest(), Broken: r.breaker.open, Disabled: r.standing.Disabled, Rate: r.pace.now(),
+	}
+	for _, o := range r.agenda {
+		if !o.durable {
+			d.Waiting++
 		}
 	}
-	if deposed(parent) {
-		return
+	if r.parked > 0 {
+		for _, o := range r.orders {
+			if o.durable && (d.Oldest.IsZero() || o.Stored.Before(d.Oldest)) {
+				d.Oldest = o.Stored
+			}
+		}
 	}
-	grace, done := context.WithTimeout(context.WithoutCancel(parent), stopGrace-attemptGrace)
-	defer done()
-	if err := r.save(grace); err != nil {
-		r.cfg.Logger.Warn("cursor not saved, some deliveries will come twice", "endpoint", r.cfg.Name, "error", err)
-	}
+	r.picture.Store(&d)
 }

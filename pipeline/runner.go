@@ -44,6 +44,8 @@ type RunnerConfig struct {
 	MaxBatch int
 	// FlushEvery is how long written entries may stay unflushed; 0 means 1 s.
 	FlushEvery time.Duration
+	// Retention notices events that the log no longer holds; see [GapError].
+	Retention Retention
 	// Logger gets failures. Nil discards them.
 	Logger *slog.Logger
 }
@@ -68,6 +70,8 @@ type Progress struct {
 	Position uint64 // last sequence whose effects are durable
 	Written  uint64 // entries handed over since the start, repeated ones included
 	Failure  string // why it stands still, "" when it does not
+	// Delivery is filled in by a [Courier] only.
+	Delivery Delivery
 }
 
 // Progress may be called at any time from any goroutine.
@@ -80,7 +84,8 @@ func (r *Runner) Progress() Progress {
 }
 
 // Drain asks the runner to end once everything up to a sequence is durable,
-// and waits for that. Call it once.
+// and waits for that. A [GapError] ends the waiting, as it does not pass by
+// itself. Call it once.
 func (r *Runner) Drain(ctx context.Context, upTo uint64) error {
 	if err := r.drain.ask(ctx, upTo); err != nil {
 		return fmt.Errorf("sink %s: drain: %w", r.cfg.Name, err)
@@ -118,6 +123,7 @@ func (r *Runner) Run(ctx context.Context) error {
 		wait := pause.NextBackOff()
 		text := err.Error()
 		r.failed.Store(&text)
+		r.drain.refuse(err)
 		r.cfg.Logger.Error("sink stands still, the log holds its events", "sink", r.cfg.Name, "error", err, "again_in", wait)
 		if !pauseFor(ctx, wait) {
 			return nil
@@ -128,12 +134,15 @@ func (r *Runner) Run(ctx context.Context) error {
 // drain is a request to end at a sequence, made once and from outside. It
 // outlives the passes that fail before they get there.
 type drain struct {
-	upTo  uint64 // set before asked is closed
-	asked chan struct{}
-	done  chan struct{}
+	upTo    uint64 // set before asked is closed
+	asked   chan struct{}
+	done    chan struct{}
+	refused chan error
 }
 
-func newDrain() drain { return drain{asked: make(chan struct{}), done: make(chan struct{})} }
+func newDrain() drain {
+	return drain{asked: make(chan struct{}), done: make(chan struct{}), refused: make(chan error)}
+}
 
 func (d *drain) ask(ctx context.Context, upTo uint64) error {
 	d.upTo = upTo
@@ -141,8 +150,22 @@ func (d *drain) ask(ctx context.Context, upTo uint64) error {
 	select {
 	case <-d.done:
 		return nil
+	case err := <-d.refused:
+		return err
 	case <-ctx.Done():
 		return ctx.Err()
+	}
+}
+
+// refuse tells one who waits for the end that a gap is in the way.
+func (d *drain) refuse(err error) {
+	var gap *GapError
+	if !errors.As(err, &gap) {
+		return
+	}
+	select {
+	case d.refused <- err:
+	default: // nobody waits yet
 	}
 }
 
@@ -163,18 +186,24 @@ func (r *Runner) setAside(err error) bool {
 
 // session follows the log from the sink's position until something fails.
 func (r *Runner) session(parent context.Context) error {
+	done := r.watch("position")
 	position, err := r.cfg.Sink.Position(parent)
+	done()
 	if err != nil {
 		return fmt.Errorf("position: %w", err)
 	}
 	r.position.Store(position)
 	ctx, cancel := context.WithCancel(parent)
 	defer cancel()
-	in, err := r.cfg.Follow(ctx, position)
+	last, err := r.cfg.Retention.behind(ctx, "sink "+r.cfg.Name, position)
 	if err != nil {
 		return err
 	}
-	s := &session{Runner: r, in: in, last: position, batch: make([]schema.Entry, 0, r.cfg.MaxBatch)}
+	in, err := r.cfg.Follow(ctx, last)
+	if err != nil {
+		return err
+	}
+	s := &session{Runner: r, in: in, last: last, batch: make([]schema.Entry, 0, r.cfg.MaxBatch)}
 	return s.loop(ctx)
 }
 
@@ -248,7 +277,7 @@ func (s *session) take(ctx context.Context, msg *message.Message) error {
 	s.batch = s.batch[:0]
 	for {
 		if err := s.add(ctx, msg); err != nil {
-			return err
+			return s.rescue(ctx, err)
 		}
 		if len(s.batch) == s.cfg.MaxBatch {
 			return s.write(ctx)
@@ -265,11 +294,29 @@ func (s *session) take(ctx context.Context, msg *message.Message) error {
 	}
 }
 
+// rescue makes durable what came before a gap, since it may be in the log no
+// longer either.
+func (s *session) rescue(ctx context.Context, err error) error {
+	var gap *GapError
+	if !errors.As(err, &gap) {
+		return err
+	}
+	if failed := s.write(ctx); failed != nil {
+		return errors.Join(err, failed)
+	}
+	return errors.Join(err, s.flush(ctx))
+}
+
 // add unwraps a message. An unreadable one goes to the dead letters, and the
 // sink never hears of it.
 func (s *session) add(ctx context.Context, msg *message.Message) error {
 	msg.Ack()
 	e, err := ReadEntry(msg)
+	if e.Sequence > s.last+1 { // the log may have lost what is between, only just
+		if _, err := s.cfg.Retention.behind(ctx, "sink "+s.cfg.Name, s.last); err != nil {
+			return err
+		}
+	}
 	if aside := s.poison[e.Sequence]; aside != nil && err == nil {
 		err = fmt.Errorf("%w: %w", ErrPoison, aside)
 	}
@@ -292,7 +339,10 @@ func (s *session) write(ctx context.Context) error {
 	if len(s.batch) == 0 {
 		return nil
 	}
-	if err := s.cfg.Sink.Write(ctx, s.batch); err != nil {
+	done := s.watch("write")
+	err := s.cfg.Sink.Write(ctx, s.batch)
+	done()
+	if err != nil {
 		return fmt.Errorf("write of sequences %d to %d: %w", s.batch[0].Sequence, s.last, err)
 	}
 	s.written.Add(uint64(len(s.batch)))
@@ -310,7 +360,10 @@ func (s *session) flush(ctx context.Context) error {
 	}
 	s.timer.Stop()
 	s.dirty = false
-	if err := s.cfg.Sink.Flush(ctx); err != nil {
+	done := s.watch("flush")
+	err := s.cfg.Sink.Flush(ctx)
+	done()
+	if err != nil {
 		return fmt.Errorf("flush up to sequence %d: %w", s.last, err)
 	}
 	s.position.Store(s.last)

@@ -63,6 +63,10 @@ func (l *memoryLog) follow(ctx context.Context, after uint64) (<-chan *message.M
 			more, rest := l.more, slices.Clone(l.msgs[at:])
 			l.mu.Unlock()
 			for _, m := range rest {
+				if m == nil { // it has aged out
+					at++
+					continue
+				}
 				select {
 				case out <- m.Copy():
 					at++

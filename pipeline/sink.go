@@ -31,8 +31,10 @@ type Sink interface {
 // orders may overlap; those for one order never do and come in log order.
 //
 // A nil error means delivered, or none of the receiver's business. An error
-// that has a method RetryAfter() time.Duration asks for at least that pause; one
-// whose Permanent() bool is true is not retried.
+// that has a method RetryAfter() time.Duration asks for at least that pause, for
+// all deliveries; one whose Permanent() bool is true is not retried. Status() int
+// is that of an HTTP answer: 429, 502, 503 and 504 slow the endpoint down, and 410
+// disables it.
 type Deliverer interface {
 	Deliver(ctx context.Context, e schema.Entry) error
 }

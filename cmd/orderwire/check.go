@@ -23,7 +23,8 @@ func newCheck(o *options) *cobra.Command {
 		Use:   "check -c FILE",
 		Short: "Check a configuration, and each account's key with the network",
 		Long: `Reads the configuration, says what the next run would change about the streams of the
-log, and asks the network with every account's key. Nothing is changed or stored.
+log and how far the Iceberg table is, and asks the network with every account's key.
+Nothing is changed or stored.
 
 Exit code 2 names the line of a mistake in the file; exit code 1 says why NATS or the
 network refuses or cannot be reached, or why a run would not start.`,
@@ -41,14 +42,21 @@ func check(ctx context.Context, o *options, file string) error {
 	}
 	fmt.Fprintf(o.out, "%s is well-formed: %d accounts, %d webhooks\n", file, len(c.Accounts), len(c.Webhooks))
 	for i := range c.Webhooks {
-		endpoint, err := webhook.New(c.Webhooks[i].Endpoint(nil))
+		settings := c.Webhooks[i].Endpoint(nil)
+		if err := settings.Check(time.Now()); err != nil {
+			return &config.Error{File: file, What: err.Error()}
+		}
+		endpoint, err := webhook.New(settings)
 		if err != nil {
 			return &config.Error{File: file, What: err.Error()}
 		}
 		fmt.Fprintf(o.out, "webhook %s: ok\n", endpoint)
+		for _, public := range endpoint.PublicKeys() {
+			fmt.Fprintf(o.out, "webhook %s: its receiver verifies with %s\n", endpoint, public)
+		}
 		endpoint.Close()
 	}
-	failures := []error{checkLog(ctx, o, c)}
+	failures := []error{checkLog(ctx, o, c), checkTable(ctx, o, c)}
 	for i := range c.Accounts {
 		a := &c.Accounts[i]
 		if err := checkAccount(ctx, a); err != nil {
@@ -80,6 +88,20 @@ func checkLog(ctx context.Context, o *options, c *config.Config) error {
 		}
 	}
 	return errors.Join(refused...)
+}
+
+// checkTable says how far the table of Iceberg is.
+func checkTable(ctx context.Context, o *options, c *config.Config) error {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	found, err := line.InspectTable(ctx, c)
+	if err != nil {
+		return fmt.Errorf("archive.iceberg: %w", err)
+	}
+	if found != "" {
+		fmt.Fprintf(o.out, "iceberg: %s\n", found)
+	}
+	return nil
 }
 
 func checkAccount(ctx context.Context, a *config.Account) error {

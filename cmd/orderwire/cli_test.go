@@ -138,7 +138,7 @@ func TestUsageErrors(t *testing.T) {
 
 func TestHelpTeaches(t *testing.T) {
 	t.Parallel()
-	for _, command := range []string{"demo", "run", "network", "check", "events", "report", "sign"} {
+	for _, command := range []string{"demo", "run", "network", "check", "events", "report", "replay", "sign"} {
 		out := succeed(t, command, "--help")
 		if !strings.Contains(out, "Usage:") || len(out) < 300 {
 			t.Errorf("%s --help:\n%s", command, out)

@@ -24,6 +24,9 @@ import (
 // stopLimit is how long a process may take to end after SIGTERM.
 const stopLimit = 10 * time.Second
 
+// tags are the build tags of the program under test, those of the tests.
+var tags string
+
 // binary is the program under test, built by TestMain.
 var binary string
 
@@ -37,7 +40,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	binary = filepath.Join(dir, "orderwire")
-	build := exec.Command("go", "build", "-o", binary, ".")
+	build := exec.Command("go", "build", "-tags", tags, "-o", binary, ".")
 	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {
 		panic(err)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -153,10 +152,7 @@ func showOne[T any](m *manager, one T, columns ...column[T]) error {
 }
 
 func (m *manager) json(v any) error {
-	enc := json.NewEncoder(m.out)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
+	return printJSON(m.out, v)
 }
 
 // moment shows a time, "" for none.

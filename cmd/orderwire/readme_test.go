@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net"
 	"os"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/config"
 	"github.com/orderwire/orderwire/schema"
+	"github.com/orderwire/orderwire/sinks/archive"
 	"github.com/orderwire/orderwire/sources/network"
 )
 
@@ -83,6 +85,37 @@ func TestReadmeFirstEvents(t *testing.T) {
 	}
 	if documents != 1 {
 		t.Errorf("%d documents in:\n%s", documents, out)
+	}
+}
+
+// The replay goes on where the first example ends.
+func TestReadmeReplay(t *testing.T) {
+	t.Parallel()
+	found := examples(t)
+	out := shell(t, t.TempDir(), found["first-events"]+found["replay"])
+	if !strings.Contains(out, "nothing was sent to commission=./again.db") || !strings.Contains(out, ", 0 of them known before, 0 refused") {
+		t.Errorf("no replay in:\n%s", out)
+	}
+}
+
+// The example of snapshots follows that of the first events.
+func TestReadmeSnapshot(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	out := shell(t, dir, examples(t)["first-events"]+"\necho NOW\n"+examples(t)["snapshot"])
+	_, out, _ = strings.Cut(out, "NOW\n")
+	table, document, _ := strings.Cut(out, "{")
+	var report archive.SnapshotReport
+	if err := json.Unmarshal([]byte("{"+document), &report); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(table, "0 of them vanished") || report.Sequence != 500 || report.Last != 500 || report.Orders < 400 {
+		t.Errorf("table\n%s\nreport %+v", table, report)
+	}
+	for _, name := range []string{"states", "then"} {
+		if n := len(parquetFiles(t, filepath.Join(dir, name))); n != 1 {
+			t.Errorf("%d files in %s", n, name)
+		}
 	}
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/csv"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -76,10 +75,7 @@ func printSums(w io.Writer, form string, sums []commission.Sum) error {
 		if sums == nil {
 			sums = []commission.Sum{}
 		}
-		enc := json.NewEncoder(w)
-		enc.SetEscapeHTML(false)
-		enc.SetIndent("", "  ")
-		return enc.Encode(sums)
+		return printJSON(w, sums)
 	case "csv":
 		return printCSV(w, sums)
 	default:

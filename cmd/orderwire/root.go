@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -97,7 +98,7 @@ Then:         orderwire check -c orderwire.yaml
 		return usageError{fmt.Errorf("%w (see %s --help)", err, c.CommandPath())}
 	})
 	root.PersistentFlags().BoolVarP(&o.verbose, "verbose", "v", false, "log more")
-	root.AddCommand(newDemo(o), newRun(o), newNetwork(o), newCheck(o), newEvents(o), newReport(o), newStatus(o), newVerify(o), newSign(o))
+	root.AddCommand(newDemo(o), newRun(o), newNetwork(o), newCheck(o), newEvents(o), newReport(o), newStatus(o), newVerify(o), newReplay(o), newArchive(o), newSign(o))
 	root.Args = func(c *cobra.Command, args []string) error {
 		if len(args) > 0 {
 			return usageError{fmt.Errorf("there is no command %q (see orderwire --help)", args[0])}
@@ -119,6 +120,14 @@ func noArgs(c *cobra.Command, args []string) error {
 // configFlag adds the flag that names the configuration file.
 func configFlag(c *cobra.Command, file *string) {
 	c.Flags().StringVarP(file, "config", "c", "orderwire.yaml", "configuration file")
+}
+
+// printJSON writes an answer for a program to read.
+func printJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
 }
 
 // outputFlag adds the flag that chooses a form of output, the first by default.

@@ -113,8 +113,12 @@ func summarize(ctx context.Context, log *slog.Logger, l *line.Line) {
 	}
 	var lags []string
 	for _, sink := range s.Sinks {
-		if sink.Standby {
+		switch {
+		case sink.Standby:
 			lags = append(lags, sink.Name+":standby")
+			continue
+		case sink.Closed:
+			lags = append(lags, sink.Name+":cannot be opened")
 			continue
 		}
 		lags = append(lags, fmt.Sprintf("%s:%d", sink.Name, sink.Lag))

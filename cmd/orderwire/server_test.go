@@ -32,6 +32,14 @@ func serve(dir string) {
 // it does is not taken for the work of the test, and returns its address.
 func serverProcess(tb testing.TB, dir string) (url string) {
 	tb.Helper()
+	url, stop := startServer(tb, dir)
+	tb.Cleanup(stop)
+	return url
+}
+
+// startServer is serverProcess for who stops it before the end of the test.
+func startServer(tb testing.TB, dir string) (url string, stop func()) {
+	tb.Helper()
 	cmd := exec.Command(os.Args[0]) // it ends with its input
 	cmd.Env = append(os.Environ(), serverVariable+"="+dir)
 	cmd.Stderr = tb.Output()
@@ -46,13 +54,14 @@ func serverProcess(tb testing.TB, dir string) (url string) {
 	if err := cmd.Start(); err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(func() {
+	stop = func() {
 		_ = in.Close()
 		_ = cmd.Wait()
-	})
+	}
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
+		stop()
 		tb.Fatalf("the server did not start: %v", err)
 	}
-	return strings.TrimSpace(line)
+	return strings.TrimSpace(line), stop
 }

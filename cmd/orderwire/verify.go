@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"log/slog"
-	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -52,24 +50,18 @@ Exit code 1 says that something is wrong, and lists what, where and what to do.`
 	}
 	configFlag(c, &f.file)
 	outputFlag(c, &f.form, "table", "json")
-	c.Flags().StringVar(&f.archive, "archive", "", "another archive than that of the configuration, such as a copy")
+	c.Flags().StringVar(&f.archive, "archive", "", "another archive than that of the configuration, such as a copy: a folder, or s3://bucket/prefix")
 	c.Flags().BoolVar(&f.withoutLog, "without-log", false, "look at the archive alone")
 	return c
 }
 
 func verify(ctx context.Context, o *options, f verifyFlags) error {
-	c, err := config.Load(f.file)
+	c, place, err := loadArchive(f.file, f.archive)
 	if err != nil {
 		return err
 	}
-	if f.archive != "" {
-		if scheme, _, ok := strings.Cut(f.archive, "://"); ok && scheme != "file" {
-			return usageError{fmt.Errorf("--archive: places of kind %q are not supported by this version; give a folder on this machine", scheme)}
-		}
-		c.Archive.URL = f.archive
-	}
 	meter := progress.New(o.err, o.logger(), "verify", "rows")
-	cfg := archive.VerifyConfig{Dir: c.Archive.Sink(nil).Dir, Progress: meter.Step}
+	cfg := archive.VerifyConfig{Dir: place, Progress: meter.Step}
 	if !f.withoutLog {
 		cfg.Log = &loggedEvents{config: c, log: o.logger()}
 	}
@@ -89,10 +81,7 @@ func verify(ctx context.Context, o *options, f verifyFlags) error {
 
 func printVerification(w io.Writer, f verifyFlags, v *archive.Verification) error {
 	if f.form == "json" {
-		enc := json.NewEncoder(w)
-		enc.SetEscapeHTML(false)
-		enc.SetIndent("", "  ")
-		return enc.Encode(v)
+		return printJSON(w, v)
 	}
 	against := fmt.Sprintf("%d found in the log, %d no longer in the log", v.Compared, v.Gone)
 	if f.withoutLog {

@@ -83,7 +83,7 @@ func TestVerifyUsage(t *testing.T) {
 		{[]string{"--archive", "ftp://there/archive"}, 2, `places of kind "ftp"`},
 		{[]string{"-o", "xml"}, 2, `no output form "xml"`},
 		{[]string{"more"}, 2, `verify takes no argument "more"`},
-		{[]string{"--archive", filepath.Join(w.dir, "none")}, 1, "is it the folder of an archive"},
+		{[]string{"--archive", filepath.Join(w.dir, "none")}, 1, "no archive is there"},
 	} {
 		_, errs, code := orderwire(t, "", append([]string{"verify", "-c", w.config}, tt.args...)...)
 		if code != tt.code || !strings.Contains(errs, tt.want) {

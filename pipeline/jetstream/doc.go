@@ -44,6 +44,13 @@
 // events would go or a stream is somebody else's. [Inspect] does the comparing
 // only.
 //
+// # Parked orders
+//
+// Bucket "orderwire_parked" has a key for each endpoint and order whose delivery
+// has failed. They are written in atomic batches, because many fail together. A
+// reader writes a key of its own first and reads up to it, so that no replica that
+// is behind leaves one out. [Log.Next] reads an order's events by its subject.
+//
 // # Leases
 //
 // Processes that share a server share the work by [Leases]: one process at a time

@@ -212,3 +212,23 @@ func (l *Log) Consumer(ctx context.Context, durable string) (*jetstream.Consumer
 	}
 	return c.Info(ctx)
 }
+
+// Bounds returns the sequences of the oldest and the newest message that the log
+// has; when it holds none any more, first is last + 1.
+func (l *Log) Bounds(ctx context.Context) (first, last uint64, err error) {
+	info, err := l.stream.Info(ctx)
+	if err != nil {
+		return 0, 0, fmt.Errorf("stream %s: %w", StreamName, err)
+	}
+	if info.State.Msgs == 0 {
+		return info.State.LastSeq + 1, info.State.LastSeq, nil
+	}
+	return info.State.FirstSeq, info.State.LastSeq, nil
+}
+
+// First returns the sequence of the oldest message that the log has, or, when it
+// holds none, of the one to come.
+func (l *Log) First(ctx context.Context) (uint64, error) {
+	first, _, err := l.Bounds(ctx)
+	return first, err
+}

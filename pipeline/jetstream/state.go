@@ -2,7 +2,6 @@ package jetstream
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -115,39 +114,8 @@ const attemptLimit = 2 * time.Second
 
 // last asks the stream's leader for the last message of a subject filter, nil
 // when there is none.
-func (l *Log) last(ctx context.Context, filter string) (found *stored, err error) {
-	err = untilAvailable(ctx, l.cfg.Timeout, attemptLimit, func(ctx context.Context) error {
-		found, err = l.askLeader(ctx, filter)
-		return err
-	})
-	return found, err
-}
-
-func (l *Log) askLeader(ctx context.Context, filter string) (*stored, error) {
-	request, err := json.Marshal(map[string]string{"last_by_subj": filter})
-	if err != nil {
-		return nil, err
-	}
-	answer, err := l.nc.RequestWithContext(ctx, apiGetMessage, request)
-	if err != nil {
-		return nil, err
-	}
-	var body struct {
-		Message *stored             `json:"message"`
-		Error   *jetstream.APIError `json:"error"`
-	}
-	if err := json.Unmarshal(answer.Data, &body); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrBatchAnswer, err)
-	}
-	switch {
-	case body.Error != nil && body.Error.ErrorCode == codeNoMessage:
-		return nil, nil
-	case body.Error != nil:
-		return nil, body.Error
-	case body.Message == nil:
-		return nil, ErrBatchAnswer
-	}
-	return body.Message, nil
+func (l *Log) last(ctx context.Context, filter string) (*stored, error) {
+	return l.ask(ctx, map[string]any{"last_by_subj": filter})
 }
 
 // known reads what the index keeps of a message, from its headers or, when

@@ -18,6 +18,7 @@ const (
 	CursorBucket   = "orderwire_cursors"
 	CoverageBucket = "orderwire_coverage"
 	LeaseBucket    = "orderwire_leases"
+	ParkedBucket   = "orderwire_parked"
 
 	bucketPrefix  = "KV_"
 	stateStream   = bucketPrefix + StateBucket
@@ -81,7 +82,7 @@ type blueprint struct {
 func (c StreamConfig) blueprints() []blueprint {
 	return []blueprint{c.log(), c.state(), c.dead(), c.bucket(CursorBucket, "How far each account and endpoint got", 0),
 		c.bucket(CoverageBucket, "Windows that were read completely", coverageAge),
-		c.bucket(LeaseBucket, "Which process works on what", leaseAge)}
+		c.bucket(LeaseBucket, "Which process works on what", leaseAge), c.parked()}
 }
 
 func (c StreamConfig) log() blueprint {
@@ -150,6 +151,17 @@ func (c StreamConfig) bucket(name, description string, age time.Duration) bluepr
 		needs:    []string{"$KV." + name + ".>"},
 		settings: func(s *jetstream.StreamConfig) { c.common(s, false) },
 	}
+}
+
+// parked is the bucket of orders whose delivery has failed. They are written in
+// batches, and what marks a removed one goes by itself.
+func (c StreamConfig) parked() blueprint {
+	b := c.bucket(ParkedBucket, "Orders whose delivery has failed, for each endpoint", 0)
+	b.settings = func(s *jetstream.StreamConfig) {
+		c.common(s, false)
+		s.AllowAtomicPublish, s.AllowMsgTTL = true, true
+	}
+	return b
 }
 
 // common are the settings that all streams share.

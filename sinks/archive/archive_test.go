@@ -134,13 +134,7 @@ func TestCancelledCommitIsTakenBack(t *testing.T) {
 	log := entries(t, 4)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	renames := func(op, _ string) error {
-		if op == "create" {
-			cancel()
-		}
-		return nil
-	}
-	a, err := openPlace(ctx, Config{Dir: dir}, &folder{root: dir, before: renames})
+	a, err := openPlace(ctx, Config{Dir: dir}, &cancelling{folder: &folder{root: dir}, cancel: cancel})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,6 +153,24 @@ func TestCancelledCommitIsTakenBack(t *testing.T) {
 	}
 	write(t, a, log)
 	exactlyOnce(t, dir, log)
+}
+
+// cancelling is a folder in which the archiver is told to end while a file of a
+// batch is begun.
+type cancelling struct {
+	*folder
+	cancel context.CancelFunc
+	once   sync.Once
+}
+
+// create goes on when the commit has heard of it. The batch that comes again is not
+// cancelled.
+func (c *cancelling) create(ctx context.Context, name string) (draft, error) {
+	c.once.Do(func() {
+		c.cancel()
+		<-ctx.Done()
+	})
+	return c.folder.create(ctx, name)
 }
 
 // Stats is for a display that runs beside the writer.

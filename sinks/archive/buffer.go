@@ -66,12 +66,18 @@ func newBuffer() *buffer {
 		leaves: make([]leaf, len(fileSchema.Columns())),
 	}
 	b.bind(&b.events, nil, "", slices.Concat(eventFields, orderFields))
-	b.bind(&b.lines.table, &b.lines, "lines.list.element.", lineFields)
-	b.bind(&b.changes.table, &b.changes, "changes.list.element.", changeFields)
+	b.bind(&b.lines.table, &b.lines, linesPrefix, lineFields)
+	b.bind(&b.changes.table, &b.changes, changesPrefix, changeFields)
 	b.bind(&b.last, nil, "", lastFields)
 	b.lines.level = 1 // lines may be null, changes may not
 	return b
 }
+
+// What the columns of a list are called by, ahead of their names in it.
+const (
+	linesPrefix   = "lines.list.element."
+	changesPrefix = "changes.list.element."
+)
 
 // bind makes the columns of a table and puts them into their places in the file.
 func (b *buffer) bind(t *table, of *list, prefix string, fields []field) {
@@ -84,7 +90,7 @@ func (b *buffer) bind(t *table, of *list, prefix string, fields []field) {
 		c := &t.columns[i]
 		c.kind, c.index, c.level = found.Node.Type().Kind(), found.ColumnIndex, found.MaxDefinitionLevel
 		if e := found.Node.Encoding(); e != nil && e.Encoding() == parquet.RLEDictionary.Encoding() {
-			c.places = map[string]int64{}
+			c.words = newWords(&c.texts)
 		}
 		b.leaves[c.index] = leaf{c, of}
 	}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -45,6 +46,37 @@ func TestManifest(t *testing.T) {
 	}
 }
 
+func TestManifestFrom(t *testing.T) {
+	t.Parallel()
+	dir := chain(t, t.TempDir())
+	all := commits(t, dir)
+	for number := uint64(1); number <= 5; number++ {
+		some, err := ReadManifestFrom(t.Context(), dir, number)
+		want := all[min(number-1, 3):]
+		if err != nil || len(some) != len(want) || len(want) > 0 && !reflect.DeepEqual(some, want) {
+			t.Errorf("from %d: %d of %d entries, %v", number, len(some), len(want), err)
+		}
+	}
+	// An entry that does not follow is noticed unless it is the first one read.
+	third := filepath.Join(dir, filepath.FromSlash(manifestName(3)))
+	c := all[2]
+	c.Previous = all[0].SHA256
+	document, err := c.encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(third, document, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var fault *ManifestError
+	if _, err := ReadManifestFrom(t.Context(), dir, 2); !errors.As(err, &fault) || fault.Path != third {
+		t.Errorf("got %v", err)
+	}
+	if some, err := ReadManifestFrom(t.Context(), dir, 3); err != nil || len(some) != 1 {
+		t.Errorf("got %v, %v", some, err)
+	}
+}
+
 func TestFaultsOfTheManifest(t *testing.T) {
 	t.Parallel()
 	onPlaces(t, faultsOfTheManifest)
@@ -76,15 +108,15 @@ func faultsOfTheManifest(t *testing.T, fresh func(testing.TB) string) {
 		{"wrong totals", func(dir string) error { return forge(dir, 3, func(c *Commit) { c.Totals.Rows++ }) }, "has wrong totals", false},
 		{"wrong number", func(dir string) error { return forge(dir, 3, func(c *Commit) { c.Number = 7 }) }, "is entry 7, and entry 3 is due", false},
 		{"file beyond the range", func(dir string) error { return forge(dir, 3, func(c *Commit) { c.Files[0].Last = 10 }) }, "has a file beyond its range", false},
-		{"newer format", func(dir string) error { return forge(dir, 3, func(c *Commit) { c.Format = 2 }) }, "has format 2", false},
+		{"newer format", func(dir string) error { return forge(dir, 3, func(c *Commit) { c.Format = newestFormat + 1 }) }, "has format 3", false},
 		{"intent out of turn", func(dir string) error {
-			return os.WriteFile(filepath.Join(dir, intentName), []byte(`{"number":9}`), 0o600)
+			return writeIntent(dir, `{"number":9}`)
 		}, "is about commit 9, and the last commit is 3", false},
 		{"intent of another chain", func(dir string) error {
-			return os.WriteFile(filepath.Join(dir, intentName), []byte(`{"number":4,"previous":"ab"}`), 0o600)
+			return writeIntent(dir, `{"number":4,"previous":"ab"}`)
 		}, "is about commit 4", false},
 		{"unreadable intent", func(dir string) error {
-			return os.WriteFile(filepath.Join(dir, intentName), []byte(`{"number"`), 0o600)
+			return writeIntent(dir, `{"number"`)
 		}, "is no intent", false},
 	}
 	for _, tt := range tests {
@@ -104,7 +136,7 @@ func faultsOfTheManifest(t *testing.T, fresh func(testing.TB) string) {
 			if isS3(dir) { // which has no lock
 				return
 			}
-			if a, err := lockFolder(&folder{root: dir}); err != nil {
+			if a, err := (&folder{root: dir}).lock(lockName); err != nil {
 				t.Errorf("the lock is still held: %v", err)
 			} else {
 				_ = a.Close()
@@ -154,11 +186,11 @@ func forge(dir string, number uint64, change func(*Commit)) error {
 func TestReadersOfNothing(t *testing.T) {
 	t.Parallel()
 	_, err := ReadManifest(t.Context(), t.TempDir())
-	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "is it the folder of an archive") {
+	if !errors.Is(err, ErrNoArchive) || !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "is the address right") {
 		t.Errorf("error %v", err)
 	}
 	for row, err := range Rows(t.Context(), t.TempDir()) {
-		if !errors.Is(err, fs.ErrNotExist) {
+		if !errors.Is(err, ErrNoArchive) {
 			t.Errorf("row %v, error %v", row, err)
 		}
 	}

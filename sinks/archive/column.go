@@ -1,8 +1,6 @@
 package archive
 
 import (
-	"strings"
-
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/orderwire/orderwire/schema"
@@ -20,18 +18,20 @@ type column struct {
 	absent  []bool            // which values are null
 	numbers []int64           // values; of a column with a dictionary, places in texts
 	texts   parquetfile.Texts // values, or the dictionary, which holds each text once
-	places  map[string]int64  // place of each text of the dictionary, nil without one
+	words   *words            // finds the texts of the dictionary, nil without one
 }
 
 func (c *column) reset() {
 	c.absent, c.numbers = c.absent[:0], c.numbers[:0]
 	c.texts.Reset()
-	clear(c.places)
+	if c.words != nil {
+		c.words.reset()
+	}
 }
 
 func (c *column) null() {
 	c.absent = append(c.absent, true)
-	if c.kind == parquet.ByteArray && c.places == nil {
+	if c.kind == parquet.ByteArray && c.words == nil {
 		c.texts.Append(nil)
 		return
 	}
@@ -52,7 +52,7 @@ func (c *column) bool(b bool) {
 }
 
 func (c *column) string(s string) {
-	if c.places == nil {
+	if c.words == nil {
 		c.absent = append(c.absent, false)
 		c.texts.AppendString(s)
 		return
@@ -68,13 +68,7 @@ func (c *column) place(s string) int64 {
 			return last
 		}
 	}
-	place, known := c.places[s]
-	if !known {
-		place = int64(c.texts.Len())
-		c.texts.AppendString(s)
-		c.places[strings.Clone(s)] = place
-	}
-	return place
+	return c.words.place(s)
 }
 
 // stringOrNull takes a text whose empty form means that there is none.

@@ -12,30 +12,24 @@ import (
 // not answer: the process may be about to end.
 const settleWithin = 3 * time.Second
 
-// commit makes the buffered batch part of the archive, in four steps of which
-// each is durable before the next: the intent, the files, the entry of the
-// manifest, the removal of the intent. The third decides: before it a crash
-// takes the batch back, after it the batch is in.
-func (a *Archive) commit(ctx context.Context) error {
-	if a.buffer.rows == 0 {
-		return a.abandon(ctx)
-	}
+// commit makes a batch part of the archive, in four steps of which each is
+// durable before the next: the intent, the files, the entry of the manifest, the
+// removal of the intent. The third decides: before it a crash takes the batch
+// back, after it the batch is in.
+func (a *Archive) commit(ctx context.Context, u *underway) error {
 	began := time.Now()
-	a.buffer.sortParts()
-	in := a.plan()
-	c, err := a.perform(ctx, in)
+	u.batch.sortParts()
+	in := a.plan(u)
+	c, err := a.perform(ctx, u.batch, in)
 	if err != nil {
-		a.broken = ErrPosition
 		// Nothing of the batch may be seen meanwhile. If this fails as well, the
 		// next Position tries again.
 		settling, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleWithin)
 		defer cancel()
-		_ = a.settle(settling, in)
+		_, _, _ = a.place.settle(settling, in)
 		return fmt.Errorf("commit of sequences %d to %d: %w", in.First, in.Last, err)
 	}
-	a.head, a.repeat = c, nil
-	a.buffer.reset()
-	a.report()
+	a.advance(c)
 	a.cfg.Logger.Debug("archive: commit", "commit", c.Number, "first", c.First, "last", c.Last,
 		"files", len(c.Files), "events", Totals{}.plus(c.Files).Rows, "took", time.Since(began))
 	return nil
@@ -53,32 +47,29 @@ func (a *Archive) abandon(ctx context.Context) error {
 }
 
 // plan says what is about to be committed.
-func (a *Archive) plan() *intent {
+func (a *Archive) plan(u *underway) *intent {
 	in := &intent{
 		Format: formatVersion, Number: a.head.Number + 1, Previous: a.head.SHA256,
-		First: a.buffer.firstSeq, Last: a.buffer.lastSeq, Writer: WriterVersion,
+		First: u.batch.firstSeq, Last: u.batch.lastSeq, Writer: WriterVersion,
 	}
-	for _, p := range a.buffer.parts {
+	for _, p := range u.batch.parts {
 		in.Files = append(in.Files, p.fileName(in.First, in.Last))
 	}
-	if a.repeat != nil && (a.repeat.First != in.First || a.repeat.Last != in.Last) {
+	if r := u.repeat; r != nil && (r.First != in.First || r.Last != in.Last) {
 		a.cfg.Logger.Warn("archive: the log no longer holds all of a batch that was not finished",
-			"first", a.repeat.First, "last", a.repeat.Last, "first_now", in.First, "last_now", in.Last)
+			"first", r.First, "last", r.Last, "first_now", in.First, "last_now", in.Last)
 	}
 	return in
 }
 
 // perform takes the four steps.
-func (a *Archive) perform(ctx context.Context, in *intent) (Commit, error) {
-	if err := a.place.announce(ctx, in); err != nil {
+func (a *Archive) perform(ctx context.Context, b *buffer, in *intent) (Commit, error) {
+	if err := announce(ctx, a.place, in); err != nil {
 		return Commit{}, err
 	}
-	c := Commit{
-		Format: formatVersion, Number: in.Number, Previous: in.Previous,
-		First: in.First, Last: in.Last, Writer: in.Writer,
-	}
-	for i, p := range a.buffer.parts {
-		f, err := a.draft(ctx, in, i, p.rows)
+	c := Commit{Format: formatVersion, First: in.First, Last: in.Last, Writer: in.Writer}
+	for i, p := range b.parts {
+		f, err := a.draft(ctx, in, i, b, p.rows)
 		if err != nil {
 			return Commit{}, err
 		}
@@ -90,17 +81,33 @@ func (a *Archive) perform(ctx context.Context, in *intent) (Commit, error) {
 	if err := a.place.publish(ctx, in); err != nil {
 		return Commit{}, err
 	}
-	c.Totals = a.head.Totals.plus(c.Files)
-	document, err := c.encode()
-	if err != nil {
-		return Commit{}, err
-	}
-	err = a.place.putNew(ctx, manifestName(c.Number), document)
-	if errors.Is(err, fs.ErrExist) {
-		return Commit{}, &LockedError{Dir: a.cfg.Dir, Holder: fmt.Sprintf("which has just written commit %d", c.Number)}
-	}
-	if err != nil {
+	if err := a.record(ctx, &c); err != nil {
 		return Commit{}, err
 	}
 	return c, a.place.conclude(ctx, &c)
+}
+
+// record writes the entry of the manifest. Compactions that have been written
+// meanwhile take nothing from a batch: its entry gets the next number.
+func (a *Archive) record(ctx context.Context, c *Commit) error {
+	for {
+		c.Totals = a.head.Totals.plus(c.Files)
+		c.Number, c.Previous = a.head.Number+1, a.head.SHA256
+		document, err := c.encode()
+		if err != nil {
+			return err
+		}
+		err = a.place.putNew(ctx, manifestName(c.Number), document)
+		if !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		head, err := readHead(ctx, a.place)
+		if err != nil {
+			return err
+		}
+		if head.Number < c.Number || head.Last != a.head.Last {
+			return &LockedError{Work: "archiver", Dir: a.cfg.Dir, Holder: fmt.Sprintf("which has just written commit %d", c.Number)}
+		}
+		a.head = head
+	}
 }

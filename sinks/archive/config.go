@@ -27,8 +27,8 @@ type Config struct {
 	// s3://bucket/prefix, of which the bucket must be there. Required.
 	Dir string
 	// RollBytes cuts a batch as soon as its events, as they stand in the log,
-	// have this many bytes. Such a batch takes about 60 % of that in memory and
-	// 10 % on disk. 0: 128 MiB; at most 1 GiB.
+	// have this many bytes. Such a batch takes about 60 % of that in memory, where
+	// there may be two, and 10 % on disk. 0: 128 MiB; at most 1 GiB.
 	RollBytes int64
 	// RollEvery cuts a batch before an event that the log stored more than this
 	// after the batch's first. It goes by the log's clock alone, so that a
@@ -38,6 +38,10 @@ type Config struct {
 	// before compression already: a higher level takes more time than it saves
 	// space. 0: 1.
 	ZstdLevel int
+	// Follower is run beside the archive after each commit; nil for none. Its
+	// failure is logged, stands in [Stats] and is tried again at the next commit,
+	// Flush or Open.
+	Follower Follower
 	// Logger gets a debug line for each commit, and a line for what a former run
 	// left unfinished. No line holds anything of an event. Nil: no lines.
 	Logger *slog.Logger
@@ -57,22 +61,30 @@ func (e *ConfigError) Error() string {
 
 // complete returns the Config with its defaults, or every mistake in it.
 func (c Config) complete() (Config, error) {
-	var errs []error
-	refuse := func(wrong bool, field, problem, hint string) {
-		if wrong {
-			errs = append(errs, &ConfigError{field, problem, hint})
-		}
-	}
-	refuse(c.Dir == "", "url", "is missing", "name the folder of the archive, or s3://bucket/prefix")
-	refuse(c.RollBytes < 0, "roll_bytes", "is negative", "leave it out for 128 MiB")
-	refuse(c.RollBytes > mostRollBytes, "roll_bytes", "is more than 1 GiB", "a batch is held in memory: 128 MiB gives good files")
-	refuse(c.RollEvery < 0, "roll_every", "is negative", "leave it out for 5m")
-	refuse(c.ZstdLevel < 0 || c.ZstdLevel > mostZstdLevel, "zstd_level", "is not between 1 and 22", "leave it out for 1")
+	var r refusals
+	r.refuse(c.Dir == "", "url", "is missing", "name the folder of the archive, or s3://bucket/prefix")
+	r.refuse(c.RollBytes < 0, "roll_bytes", "is negative", "leave it out for 128 MiB")
+	r.refuse(c.RollBytes > mostRollBytes, "roll_bytes", "is more than 1 GiB", "a batch is held in memory: 128 MiB gives good files")
+	r.refuse(c.RollEvery < 0, "roll_every", "is negative", "leave it out for 5m")
+	r.refuseLevel(c.ZstdLevel)
 	c.RollBytes = cmp.Or(c.RollBytes, DefaultRollBytes)
 	c.RollEvery = cmp.Or(c.RollEvery, DefaultRollEvery)
 	c.ZstdLevel = cmp.Or(c.ZstdLevel, DefaultZstdLevel)
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	return c, errors.Join(errs...)
+	return c, errors.Join(r...)
+}
+
+// refusals collects the mistakes of a configuration, each a [ConfigError].
+type refusals []error
+
+func (r *refusals) refuse(wrong bool, field, problem, hint string) {
+	if wrong {
+		*r = append(*r, &ConfigError{field, problem, hint})
+	}
+}
+
+func (r *refusals) refuseLevel(level int) {
+	r.refuse(level < 0 || level > mostZstdLevel, "zstd_level", "is not between 1 and 22", "leave it out for 1")
 }

@@ -12,7 +12,8 @@
 // keeps nothing else of them. A batch is cut when it has RollBytes, before an
 // event that the log stored more than RollEvery after the batch's first, and by
 // Flush. Only Flush goes by the wall clock; the other two depend on the events
-// alone.
+// alone. A batch is committed by a goroutine of its own while the next one grows;
+// one commit is under way at a time, and Flush waits for it.
 //
 // # Delivery guarantee
 //
@@ -41,6 +42,10 @@
 // saw. Folders are locked: a second archiver of the same folder gets a
 // [LockedError].
 //
+// A [Follower] comes behind all that: it is told of each commit, and keeps a table
+// of Apache Iceberg in step (package iceberg, below this one). It never holds a
+// commit up and never takes one back.
+//
 // # In a bucket
 //
 // Config.Dir may be s3://bucket/prefix?region=…&endpoint=…, on Amazon's S3 or a
@@ -63,23 +68,65 @@
 //
 // One case is left to package users: if two archivers work by mistake, and the
 // loser dies between writing a file and noticing that it has lost, after the
-// winner has looked for such files, then that file stays and doubles events. No
-// two archivers should have one prefix.
+// winner, or a compaction of the winner's files, has looked for such files, then
+// that file stays and doubles events; [Verify] names it. No two archivers should
+// have one prefix.
 //
 // A process that dies in the middle of an upload in parts (files of more than 16
-// MiB) leaves parts that nobody sees: let a lifecycle rule of the bucket end
-// incomplete uploads.
+// MiB) leaves parts that nobody sees. The next Open ends such uploads, if the
+// credentials may list and abort them (s3:ListBucketMultipartUploads,
+// s3:AbortMultipartUpload); a lifecycle rule of the bucket does so for one who
+// never comes back.
+//
+// # Compaction
+//
+// [Compact] merges the small files of closed days, partition by partition, into
+// files with the very bytes that one batch of their events would have given. It
+// may run beside an archiver. For each partition:
+//
+//  1. Each input is held to the hash that the manifest has of it, and the merged
+//     files are written into a stage of their own, _orderwire/staged/<id>, where
+//     no reader looks. A damaged input ends it.
+//  2. The entry of the manifest is written, only if there is none of its number
+//     yet. It has format 2, covers no sequences, and names the files that go
+//     (Replaces), those that come, and the stage. Rows, range and sums of both
+//     must agree. This step decides.
+//  3. The files that go are removed, unless one of those that come is lost.
+//  4. The others are put into their places: on a disk by renaming, in a bucket by a
+//     copy within the store. Then the stage goes.
+//
+// The files of all entries without those that were replaced are the live ones (see
+// [Live]): each event stands in exactly one of them. Between steps 2 and 4 readers
+// of the manifest find a merged file in its stage; a pattern for Parquet files
+// never matches an event twice, and misses those of the files that are on their
+// way. [Rows] ends with [ErrReplaced] if a compaction has taken away a file that it
+// has not read yet: read again. [Verify] does so by itself.
+//
+// A crash before step 2 leaves a stage that no entry names, which the next
+// compaction or start of an archiver removes; in a bucket after a day only, as it
+// may belong to a compaction at work, and one that has taken longer than half a day
+// for a partition gives up. After a crash behind step 2 they do steps 3 and 4.
+//
+// Both sorts of entries are written only if there is none of that number. Where
+// another one is in the way, a batch whose place only compactions have taken, and a
+// compaction whose inputs are all still live, take the next number; no file is
+// written again. Of a folder only one process can compact; of two in a bucket, one
+// is overtaken and removes what it has staged.
 //
 // # The folder
 //
 //	account=main/event_date=2026-11-01/<first>-<last>.parquet   events
 //	_orderwire/manifest/<number>.json                           commits, from 1
-//	_orderwire/intent.json                                      a commit under way
-//	_orderwire/intents/<number>-<first>-<last>.json             the same in a bucket
+//	_orderwire/archive.json                                     says that there is an archive
+//	_orderwire/intents/<number>-<first>-<last>.json             a batch under way
+//	_orderwire/iceberg/                                         metadata of a table that follows
 //	_orderwire/tmp/*.tmp                                        files under way
-//	_orderwire/lock                                             held by the archiver
+//	_orderwire/staged/<number>-<time>-<random>/*.tmp            merged files under way
+//	_orderwire/staged/entry/*.tmp                               the entry of a compaction under way
+//	_orderwire/lock, _orderwire/compact.lock                    held by the archiver, by a compaction
 //
-// first and last are the sequences of the batch, in 20 digits. event_date is the
+// first and last are the sequences of the batch, or of the first and the last of the
+// batches whose files were merged, in 20 digits. event_date is the
 // UTC date of observed_at: when the network answered with this state, not when
 // the order was placed. Account names are escaped as %XX, in the way of Hive.
 // Readers skip names that begin with an underscore, and the pattern
@@ -88,6 +135,12 @@
 // [ReadManifest] reads the commits and checks their chain, [Rows] and
 // [ReadFile] read events, and [Row.Event] gives an event back as it was. An entry
 // holds counts and sums of each file (see [Sums]), and [Verify] proves all of it.
+//
+// [Events] gives the events back in the order of the log, as its readers got them:
+// for consumers that lack what has aged out of it. The files ascend by order,
+// so each is sorted anew when its first sequence is due, together with
+// the files whose ranges overlap with its own; beyond a bound of memory, in
+// temporary files.
 //
 // # The files
 //

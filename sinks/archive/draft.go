@@ -7,35 +7,36 @@ import (
 	"encoding/hex"
 	"errors"
 	"hash"
+	"io"
 	"os"
-	"strconv"
+	"path"
 )
 
-// draft writes file i of an intent.
-func (a *Archive) draft(ctx context.Context, in *intent, i int, rows []uint32) (File, error) {
-	file, err := a.place.create(ctx, in, i)
+// draft writes file i of an intent, some rows of a batch.
+func (a *Archive) draft(ctx context.Context, in *intent, i int, b *buffer, rows []uint32) (File, error) {
+	file, err := a.place.create(ctx, a.place.draftName(in, i))
 	if err != nil {
 		return File{}, err
 	}
 	out := &counter{to: file, hash: sha256.New()}
 	buffered := bufio.NewWriterSize(out, 256<<10)
-	err = a.encoder.encode(ctx, buffered, a.buffer, rows)
+	err = a.encoder.encode(ctx, buffered, b, rows)
 	if err == nil {
 		err = buffered.Flush()
 	}
 	if err != nil {
 		return File{}, errors.Join(err, file.drop())
 	}
-	first, last := a.buffer.extent(rows)
+	first, last := b.extent(rows)
 	return File{
 		Path: in.Files[i], First: first, Last: last, Rows: int64(len(rows)), Bytes: out.bytes,
-		SHA256: hex.EncodeToString(out.hash.Sum(nil)), Sums: a.buffer.sums(rows),
+		SHA256: hex.EncodeToString(out.hash.Sum(nil)), Sums: b.sums(rows),
 	}, file.seal()
 }
 
 // counter keeps what the manifest says of a file being written.
 type counter struct {
-	to    draft
+	to    io.Writer
 	hash  hash.Hash
 	bytes int64
 }
@@ -55,9 +56,11 @@ type draftFile struct {
 	file *os.File
 }
 
-// create begins a file that publish gives its name.
-func (f *folder) create(_ context.Context, _ *intent, i int) (draft, error) {
-	name := draftName(strconv.Itoa(i))
+// create begins a file.
+func (f *folder) create(_ context.Context, name string) (draft, error) {
+	if err := f.makeDir(path.Dir(name)); err != nil {
+		return nil, err
+	}
 	file, err := f.createFile(name)
 	if err != nil {
 		return nil, err

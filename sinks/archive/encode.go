@@ -51,12 +51,7 @@ func newEncoder(level int) (*encoder, error) {
 // encode writes rows of a buffer, which are in their order already.
 func (x *encoder) encode(ctx context.Context, out io.Writer, b *buffer, rows []uint32) error {
 	first, last := b.extent(rows)
-	err := x.file.Begin(out,
-		format.KeyValue{Key: metaSchema, Value: strconv.Itoa(SchemaVersion)},
-		format.KeyValue{Key: metaWriter, Value: WriterVersion},
-		format.KeyValue{Key: metaFirst, Value: strconv.FormatUint(first, 10)},
-		format.KeyValue{Key: metaLast, Value: strconv.FormatUint(last, 10)})
-	if err != nil {
+	if err := x.begin(out, first, last); err != nil {
 		return err
 	}
 	for group := range slices.Chunk(rows, rowGroupRows) {
@@ -67,9 +62,24 @@ func (x *encoder) encode(ctx context.Context, out io.Writer, b *buffer, rows []u
 			return err
 		}
 	}
-	return x.file.End()
+	return x.end()
 }
 
+// begin starts a file of events between two sequences, with more metadata behind
+// that of every file.
+func (x *encoder) begin(out io.Writer, first, last uint64, more ...format.KeyValue) error {
+	return x.file.Begin(out, append([]format.KeyValue{
+		{Key: metaSchema, Value: strconv.Itoa(SchemaVersion)},
+		{Key: metaWriter, Value: WriterVersion},
+		{Key: metaFirst, Value: strconv.FormatUint(first, 10)},
+		{Key: metaLast, Value: strconv.FormatUint(last, 10)},
+	}, more...)...)
+}
+
+// end completes the file.
+func (x *encoder) end() error { return x.file.End() }
+
+// rowGroup writes rows of a buffer as the next row group.
 func (x *encoder) rowGroup(b *buffer, rows []uint32) error {
 	x.rows.flat(rows)
 	x.lines.nested(&b.lines, rows)

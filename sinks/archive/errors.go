@@ -16,14 +16,34 @@ var ErrClosed = errors.New("the archive is closed")
 // again.
 var ErrPosition = errors.New("the last commit failed; ask for the position and write again from there")
 
-// LockedError says that another archiver works in the folder.
+// ErrNoArchive is the cause of a [StorageError] for a place at which no archive has
+// been begun. It is an [fs.ErrNotExist], too.
+var ErrNoArchive error = noArchiveError{}
+
+type noArchiveError struct{}
+
+// Error says it.
+func (noArchiveError) Error() string { return "no archive is there" }
+
+// Is makes it one of those that say that something does not exist.
+func (noArchiveError) Is(target error) bool { return target == fs.ErrNotExist }
+
+// ErrReplaced is the cause of a [StorageError] for a file that a compaction has
+// replaced since the manifest was read. Reading again from the manifest helps.
+var ErrReplaced = errors.New("a compaction has replaced it meanwhile")
+
+// LockedError says that another process does the same work at the same place.
 type LockedError struct {
-	Dir    string // the folder
+	Work   string // "archiver" or "compaction"
+	Dir    string // where
 	Holder string // who works there, as far as it says
 }
 
 // Error says who is in the way and what to do.
 func (e *LockedError) Error() string {
+	if e.Work == "compaction" {
+		return fmt.Sprintf("archive: another compaction (%s) works in %s; let it end first", e.Holder, e.Dir)
+	}
 	return fmt.Sprintf("archive: another archiver (%s) works in %s; stop one of the two, or give this one a folder of its own",
 		e.Holder, e.Dir)
 }
@@ -66,6 +86,12 @@ func storageError(op, path string, cause error) error {
 
 func hint(cause error) string {
 	switch {
+	case errors.Is(cause, ErrNoArchive):
+		return "is the address right, and the disk mounted?"
+	case errors.Is(cause, errTaken):
+		return "choose a place where nothing is; remove what a run that was killed has left"
+	case errors.Is(cause, ErrReplaced):
+		return "begin again"
 	case errors.Is(cause, syscall.ENOSPC), errors.Is(cause, syscall.EDQUOT):
 		return "free space there; the log holds the events until then"
 	case errors.Is(cause, fs.ErrPermission):

@@ -14,8 +14,11 @@ import (
 // Event returns the event that the row was made of. Its times are cut to the
 // microsecond; all else is as it was. The error says which field of the row no
 // archiver has written.
-func (r *Row) Event() (schema.Event, error) {
-	back := rebuild{row: r, at: -1}
+func (r *Row) Event() (schema.Event, error) { return r.event(zones{}) }
+
+// event is Event with zones that were loaded before.
+func (r *Row) event(known zones) (schema.Event, error) {
+	back := rebuild{row: r, zones: known, at: -1}
 	if err := back.readUntyped(); err != nil {
 		return schema.Event{}, err
 	}
@@ -37,6 +40,7 @@ func (r *Row) Event() (schema.Event, error) {
 // rebuild turns a row back into what the network sent.
 type rebuild struct {
 	row     *Row
+	zones   zones
 	untyped map[string]string
 	at      int // line, -1 for the order itself
 	err     error
@@ -128,7 +132,7 @@ func (b *rebuild) time(field string, at *time.Time) schema.Text {
 	if at == nil {
 		return schema.Text{}
 	}
-	zone := loadZone(b.row.TimeZone)
+	zone := b.zones.find(b.row.TimeZone)
 	if zone == nil {
 		if b.err == nil {
 			b.err = fmt.Errorf("archive: row of sequence %d: the time zone of its times is unknown here", b.row.Sequence)

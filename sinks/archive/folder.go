@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -14,6 +15,9 @@ import (
 // Every error is a [StorageError].
 type folder struct {
 	root string
+	// drafts holds the small files under way. "": _orderwire/tmp, which is the
+	// archiver's: it empties that whenever it likes.
+	drafts string
 	// before is called ahead of every change, with the absolute path; an error
 	// stops the change. Only tests set it.
 	before func(op, path string) error
@@ -112,8 +116,17 @@ func (f *folder) syncDir(name string) error {
 	})
 }
 
+func (f *folder) syncDirs(names []string) error {
+	for _, name := range names {
+		if err := f.syncDir(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // put writes a small file, whole or not at all, in place of one of that name.
-func (f *folder) put(name string, data []byte) error {
+func (f *folder) put(_ context.Context, name string, data []byte) error {
 	temp, err := f.draft(name, data)
 	if err != nil {
 		return err
@@ -131,7 +144,9 @@ func (f *folder) putNew(_ context.Context, name string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	if err := f.link(temp, name); err != nil {
+	if err := f.link(temp, name); errors.Is(err, fs.ErrExist) {
+		return errors.Join(err, f.remove(temp))
+	} else if err != nil {
 		return err
 	}
 	if err := f.syncDir(path.Dir(name)); err != nil {
@@ -142,7 +157,10 @@ func (f *folder) putNew(_ context.Context, name string, data []byte) error {
 
 // draft writes a small file under a name that no reader looks at.
 func (f *folder) draft(name string, data []byte) (temp string, err error) {
-	temp = draftName(path.Base(name))
+	temp = path.Join(cmp.Or(f.drafts, draftDir), path.Base(name)+".tmp")
+	if err := f.makeDir(path.Dir(temp)); err != nil {
+		return "", err
+	}
 	file, err := f.createFile(temp)
 	if err != nil {
 		return "", err
@@ -162,15 +180,27 @@ func (f *folder) read(_ context.Context, name string) ([]byte, error) {
 	return data, nil
 }
 
-// names lists a folder in ascending order.
-func (f *folder) names(_ context.Context, name string) ([]string, error) {
-	entries, err := os.ReadDir(f.path(name))
-	if err != nil {
-		return nil, storageError("list", f.path(name), err)
-	}
-	names := make([]string, len(entries))
-	for i, e := range entries {
-		names[i] = e.Name()
-	}
-	return names, nil
+// list returns the names of all files below a folder. What goes while it is being
+// listed may be missing.
+func (f *folder) list(ctx context.Context, dir string) ([]string, error) {
+	var names []string
+	err := fs.WalkDir(os.DirFS(f.root), dir, func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, fs.ErrNotExist) && name != ".":
+			return nil
+		case err != nil:
+			return storageError("list", f.path(name), reason(err))
+		case entry.IsDir() && name == ownDir && dir == ".":
+			return fs.SkipDir
+		case !entry.IsDir():
+			names = append(names, name)
+		}
+		return nil
+	})
+	return names, err
 }
+
+// Close does nothing: every file is closed by its own reader.
+func (f *folder) Close() error { return nil }

@@ -76,7 +76,7 @@ func (g *gatherer) gather(c *column, s *slots) *parquetfile.Column {
 	g.out.Starts, g.out.Repetition = s.starts, s.repetition
 	g.levels(c, s)
 	switch {
-	case c.places != nil:
+	case c.words != nil:
 		g.dictionary(c)
 	case c.kind == parquet.ByteArray:
 		for _, v := range g.present {

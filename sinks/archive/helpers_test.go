@@ -169,7 +169,7 @@ func tree(tb failer, dir string) map[string]string {
 	}
 	files := map[string]string{}
 	err := filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() || e.Name() == "lock" {
+		if err != nil || e.IsDir() || e.Name() == "lock" || e.Name() == "compact.lock" {
 			return err
 		}
 		content, err := os.ReadFile(name)
@@ -194,10 +194,8 @@ func visible(tb failer, dir string) []string {
 func named(tb failer, dir string) []string {
 	tb.Helper()
 	var names []string
-	for _, c := range commits(tb, dir) {
-		for _, f := range c.Files {
-			names = append(names, f.Path)
-		}
+	for _, f := range Live(commits(tb, dir)) {
+		names = append(names, f.Path)
 	}
 	slices.Sort(names)
 	return names

@@ -3,16 +3,28 @@ package archive
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
 	"github.com/gofrs/flock"
 )
 
-// lockFolder takes the lock of an archive's folder. The system lets go of it
-// when the process ends, however it ends. Another holder is a [LockedError].
-func lockFolder(f *folder) (*flock.Flock, error) {
-	name := f.path(lockName)
+// The locks of an archive's folder, of which a process holds each for as long as it
+// does that work.
+const (
+	lockName        = ownDir + "/lock"         // one archiver
+	compactLockName = ownDir + "/compact.lock" // one compaction
+)
+
+// lock takes a lock. The system lets go of it when the process ends, however it
+// ends. Another holder is a [LockedError].
+func (f *folder) lock(name string) (io.Closer, error) {
+	work := "archiver"
+	if name == compactLockName {
+		work = "compaction"
+	}
+	name = f.path(name)
 	lock := flock.New(name)
 	mine, err := lock.TryLock()
 	if err != nil {
@@ -23,7 +35,7 @@ func lockFolder(f *folder) (*flock.Flock, error) {
 		if err != nil || len(holder) == 0 {
 			holder = []byte("unknown process")
 		}
-		return nil, &LockedError{Dir: f.root, Holder: strings.TrimSpace(string(holder))}
+		return nil, &LockedError{Work: work, Dir: f.root, Holder: strings.TrimSpace(string(holder))}
 	}
 	host, err := os.Hostname()
 	if err != nil {

@@ -8,26 +8,30 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"slices"
+	"strconv"
 )
 
 // The archive's own files, below its folder. Readers of Parquet data skip names
 // that begin with an underscore, and nothing in there ends in .parquet.
 const (
 	ownDir      = "_orderwire"
-	lockName    = ownDir + "/lock"
-	intentName  = ownDir + "/intent.json"
 	manifestDir = ownDir + "/manifest"
 	draftDir    = ownDir + "/tmp"
+	stagedDir   = ownDir + "/staged"
 )
 
-// formatVersion is the version of the manifest's and the intent's JSON. A reader
-// refuses a greater one, and ignores fields that it does not know.
-const formatVersion = 1
+// The versions of the manifest's and the intent's JSON. A reader refuses one
+// greater than it knows, and ignores fields that it does not know.
+const (
+	formatVersion    = 1 // a batch
+	formatCompaction = 2 // a compaction
+	newestFormat     = formatCompaction
+)
 
-// Commit is an entry of the manifest: a batch that is in the archive for good.
+// Commit is an entry of the manifest: a batch that is in the archive for good, or
+// a compaction, which puts files in the place of others that hold the same events.
 type Commit struct {
-	// Format is the version of the entry's JSON.
+	// Format is the version of the entry's JSON: 1 for a batch, 2 for a compaction.
 	Format int `json:"format"`
 	// Number counts the commits: 1, 2, 3 … without a gap.
 	Number uint64 `json:"number"`
@@ -35,11 +39,19 @@ type Commit struct {
 	Previous string `json:"previous"`
 	// First and Last are the sequences of the batch's first and last event. All
 	// events of the log from one to the other are in the batch; sequences that
-	// the log itself lacks are in none.
+	// the log itself lacks are in none. A compaction has an empty range behind the
+	// commit before it: its First is Last + 1.
 	First uint64 `json:"first"`
 	Last  uint64 `json:"last"`
-	// Files are the batch's files, by account and date.
+	// Files are the files that the commit adds: those of a batch by account and
+	// date, those of a compaction of one account and date by their sequences.
 	Files []File `json:"files"`
+	// Replaces are the paths of the files that a compaction takes away, in the
+	// order of their sequences. None for a batch.
+	Replaces []string `json:"replaces,omitempty"`
+	// Staged is the folder in which the files of a compaction stand until they are
+	// in their places, below the archive's folder. "" for a batch.
+	Staged string `json:"staged,omitempty"`
 	// Totals are of the whole archive up to this commit.
 	Totals Totals `json:"totals"`
 	// Writer is the [WriterVersion] that wrote the files.
@@ -66,6 +78,22 @@ type File struct {
 	// Sums are of the file's events; nil in entries of a writer that did not
 	// add up yet.
 	Sums *Sums `json:"sums,omitempty"`
+
+	staged string // where a file of a compaction stands until it is in its place
+}
+
+// IsCompaction reports whether the commit only replaces files.
+func (c *Commit) IsCompaction() bool { return len(c.Replaces) > 0 }
+
+// stage says of the files of a compaction where they stand until they are in their
+// places. No pattern for Parquet files matches these names.
+func (c *Commit) stage() {
+	if c.Staged == "" {
+		return
+	}
+	for i := range c.Files {
+		c.Files[i].staged = path.Join(c.Staged, strconv.Itoa(i)+".tmp")
+	}
 }
 
 // Totals count what some commits hold.
@@ -82,6 +110,11 @@ func (t Totals) plus(files []File) Totals {
 		t.Bytes += f.Bytes
 	}
 	return t
+}
+
+func (t Totals) minus(files []File) Totals {
+	gone := Totals{}.plus(files)
+	return Totals{t.Files - gone.Files, t.Rows - gone.Rows, t.Bytes - gone.Bytes}
 }
 
 // envelope is the document of a commit. Its hash covers the bytes of the commit.
@@ -126,29 +159,12 @@ func decodeCommit(document []byte) (Commit, error) {
 	if err := json.Unmarshal(e.Commit, &c); err != nil {
 		return Commit{}, errors.New("is no manifest entry")
 	}
-	if c.Format > formatVersion {
-		return Commit{}, fmt.Errorf("has format %d, and this program reads up to %d", c.Format, formatVersion)
+	if c.Format > newestFormat {
+		return Commit{}, fmt.Errorf("has format %d, and this program reads up to %d", c.Format, newestFormat)
 	}
+	c.stage()
 	if again, err := json.Marshal(e); err != nil || !bytes.Equal(append(again, '\n'), document) {
 		return Commit{}, errors.New("has been changed: it is not as it was written")
 	}
 	return c, nil
-}
-
-// follows checks a commit against the one before it, the zero Commit for the
-// first.
-func (c *Commit) follows(before *Commit) error {
-	switch {
-	case c.Number != before.Number+1:
-		return fmt.Errorf("is entry %d, and entry %d is due", c.Number, before.Number+1)
-	case c.Previous != before.SHA256:
-		return fmt.Errorf("does not follow entry %d: that one has been changed or replaced", before.Number)
-	case c.First <= before.Last || c.Last < c.First:
-		return fmt.Errorf("covers sequences %d to %d behind %d", c.First, c.Last, before.Last)
-	case c.Totals != before.Totals.plus(c.Files):
-		return errors.New("has wrong totals")
-	case slices.ContainsFunc(c.Files, func(f File) bool { return f.First < c.First || f.Last > c.Last }):
-		return errors.New("has a file beyond its range")
-	}
-	return nil
 }

@@ -42,7 +42,12 @@ func (k partKey) dir() string {
 // fileName returns the path of a file below the archive. All files of a commit
 // bear its range of sequences.
 func (k partKey) fileName(first, last uint64) string {
-	return fmt.Sprintf("%s/%020d-%020d%s", k.dir(), first, last, extension)
+	return k.dir() + "/" + rangeName(first, last)
+}
+
+// rangeName returns the name of a file of sequences in its folder.
+func rangeName(first, last uint64) string {
+	return fmt.Sprintf("%020d-%020d%s", first, last, extension)
 }
 
 // escapeAccount is [schema.EscapeToken] with % in the place of =: the escape
@@ -55,11 +60,25 @@ func escapeAccount(account string) string {
 	return strings.ReplaceAll(schema.EscapeToken(account), "=", "%")
 }
 
-// accountOf reads the account from the path of a file, "" when it is in no
-// partition.
+// Partition returns what the events of a file have in common: the account and
+// the UTC date of observed_at. It is false when the path names no partition.
+func (f File) Partition() (account string, date time.Time, ok bool) {
+	folder, isDate := strings.CutPrefix(path.Base(path.Dir(f.Path)), datePrefix)
+	date, err := time.Parse(time.DateOnly, folder)
+	if !isDate || err != nil || !strings.HasPrefix(path.Base(path.Dir(path.Dir(f.Path))), accountPrefix) {
+		return "", time.Time{}, false
+	}
+	return accountOf(f.Path), date, true
+}
+
+// accountOf reads the account from the path of a file of an archive or of a
+// snapshot, "" when it is in no partition.
 func accountOf(file string) string {
-	dir := path.Base(path.Dir(path.Dir(file)))
-	escaped, ok := strings.CutPrefix(dir, accountPrefix)
+	dir := path.Dir(file)
+	if strings.HasPrefix(path.Base(dir), datePrefix) {
+		dir = path.Dir(dir)
+	}
+	escaped, ok := strings.CutPrefix(path.Base(dir), accountPrefix)
 	if !ok || escaped == noAccount {
 		return ""
 	}
@@ -77,5 +96,5 @@ func rangeOf(file string) (first, last uint64, ok bool) {
 	if n, err := fmt.Sscanf(name, "%020d-%020d%s", &first, &last, &rest); n != 3 || err != nil {
 		return 0, 0, false
 	}
-	return first, last, rest == extension && name == fmt.Sprintf("%020d-%020d%s", first, last, extension)
+	return first, last, rest == extension && name == rangeName(first, last)
 }

@@ -3,6 +3,7 @@ package archive
 import (
 	"fmt"
 	"testing"
+	"time"
 )
 
 func TestAccountsInPaths(t *testing.T) {
@@ -22,6 +23,21 @@ func TestAccountsInPaths(t *testing.T) {
 	for _, name := range []string{"x.parquet", "a/b/x.parquet", "account=%zz/event_date=1970-01-01/x.parquet", "account=a.b/d/x.parquet"} {
 		if got := accountOf(name); got != "" {
 			t.Errorf("%s is of account %q", name, got)
+		}
+	}
+}
+
+func TestPartitionOfFile(t *testing.T) {
+	t.Parallel()
+	for _, want := range []partKey{{"main", 20_500}, {"", 0}, {"a=b/c", -1}} {
+		account, date, ok := File{Path: want.fileName(1, 2)}.Partition()
+		if !ok || account != want.account || date.Unix() != want.day*daySeconds || date.Location() != time.UTC {
+			t.Errorf("%+v came back as %q, %v, %v", want, account, date, ok)
+		}
+	}
+	for _, name := range []string{"", "x.parquet", "account=a/x.parquet", "account=a/event_date=2026/x.parquet", "a/event_date=2026-11-01/x.parquet"} {
+		if account, date, ok := (File{Path: name}).Partition(); ok {
+			t.Errorf("%q is of %q, %v", name, account, date)
 		}
 	}
 }

@@ -45,40 +45,45 @@ func (b *bucket) read(ctx context.Context, name string) ([]byte, error) {
 	return data, nil
 }
 
-// names lists one level; S3 lists in ascending order.
-func (b *bucket) names(ctx context.Context, name string) ([]string, error) {
-	return b.list(ctx, name+"/", "/")
-}
-
-// list returns what stands below a prefix, without the prefix.
-func (b *bucket) list(ctx context.Context, prefix, delimiter string) ([]string, error) {
+// list returns the names of all objects below a folder; S3 lists in ascending
+// order.
+func (b *bucket) list(ctx context.Context, dir string) ([]string, error) {
+	prefix := dir + "/"
+	if dir == "." {
+		prefix = ""
+	}
 	var names []string
-	pages := b.bucket.List(&blob.ListOptions{Prefix: prefix, Delimiter: delimiter})
+	pages := b.bucket.List(&blob.ListOptions{Prefix: prefix})
 	for {
 		object, err := pages.Next(ctx)
 		if errors.Is(err, io.EOF) {
 			return names, nil
 		}
 		if err != nil {
-			return nil, s3Error("list", b.path(prefix), err)
+			return nil, s3Error("list", b.path(dir), err)
 		}
 		// A console marks a folder by an empty object that ends in a slash.
-		if name := strings.TrimPrefix(object.Key, prefix); name != "" && !strings.HasSuffix(name, "/") {
-			names = append(names, name)
+		if strings.HasSuffix(object.Key, "/") || dir == "." && strings.HasPrefix(object.Key, ownDir+"/") {
+			continue
 		}
+		names = append(names, object.Key)
 	}
 }
 
 // put writes a small object, in place of one of that name.
-func (b *bucket) put(ctx context.Context, op, name string, data []byte, options *blob.WriterOptions) error {
-	return b.do(op, name, func() error { return b.bucket.WriteAll(ctx, name, data, options) })
+func (b *bucket) put(ctx context.Context, name string, data []byte) error {
+	return b.write(ctx, name, data, &blob.WriterOptions{ContentType: jsonType})
+}
+
+func (b *bucket) write(ctx context.Context, name string, data []byte, options *blob.WriterOptions) error {
+	return b.do("write", name, func() error { return b.bucket.WriteAll(ctx, name, data, options) })
 }
 
 // putNew writes a small object only if there is none of that name. The store may
 // have taken a former attempt of which the answer was lost: an object that is
 // there with the very same content is ours.
 func (b *bucket) putNew(ctx context.Context, name string, data []byte) error {
-	err := b.put(ctx, "write", name, data, &blob.WriterOptions{ContentType: jsonType, IfNotExist: true})
+	err := b.write(ctx, name, data, &blob.WriterOptions{ContentType: jsonType, IfNotExist: true})
 	if !errors.Is(err, fs.ErrExist) {
 		return err
 	}
@@ -102,29 +107,6 @@ func (b *bucket) remove(ctx context.Context, name string) error {
 	})
 }
 
-// walk calls each for every file outside of the archive's own folder that no
-// intent names. Intents are listed last, as they come before their files.
-func (b *bucket) walk(ctx context.Context, each func(name string) error) error {
-	names, err := b.list(ctx, "", "")
-	if err != nil {
-		return err
-	}
-	intents, err := b.intents(ctx)
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		named := slices.ContainsFunc(intents, func(in *intent) bool { return slices.Contains(in.Files, name) })
-		if named || strings.HasPrefix(name, ownDir+"/") {
-			continue
-		}
-		if err := each(name); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 const (
 	jsonType    = "application/json"
 	parquetType = "application/vnd.apache.parquet"
@@ -140,11 +122,14 @@ type upload struct {
 	cancel context.CancelFunc
 }
 
-// create begins a file under its own name: an object appears whole or not at
-// all, and until the commit the intent names it.
-func (b *bucket) create(ctx context.Context, in *intent, i int) (draft, error) {
+// draftName is the file's own name: an object appears whole or not at all, and
+// until the commit the intent names it.
+func (b *bucket) draftName(in *intent, i int) string { return in.Files[i] }
+
+// create begins an object.
+func (b *bucket) create(ctx context.Context, name string) (draft, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	u := &upload{to: b, name: in.Files[i], cancel: cancel}
+	u := &upload{to: b, name: name, cancel: cancel}
 	err := b.do("create", u.name, func() (err error) {
 		u.writer, err = b.bucket.NewWriter(ctx, u.name, &blob.WriterOptions{
 			BufferSize: partBytes, MaxConcurrency: 2, ContentType: parquetType,
@@ -186,14 +171,39 @@ func (u *upload) drop() error {
 // publish has nothing to do: a sealed file is in its place.
 func (b *bucket) publish(context.Context, *intent) error { return nil }
 
+// move copies an object within the store, and removes it under its old name.
+func (b *bucket) move(ctx context.Context, from, to string) error {
+	err := b.do("copy to", to, func() error { return b.bucket.Copy(ctx, to, from, nil) })
+	if err != nil {
+		return err
+	}
+	return b.remove(ctx, from)
+}
+
+func (b *bucket) removeAll(ctx context.Context, names []string) error {
+	for _, name := range names {
+		if err := b.remove(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// syncDir does nothing: a bucket has no folders.
+func (b *bucket) syncDir(string) error { return nil }
+
+// lock does nothing: a bucket has no locks.
+func (b *bucket) lock(string) (io.Closer, error) { return io.NopCloser(nil), nil }
+
 // Close lets go of the connections.
 func (b *bucket) Close() error { return b.bucket.Close() }
 
-// enter asks the store for the archive, so that a wrong address is refused now.
+// enter asks the store for the archive, so that a wrong address is refused now,
+// and ends the uploads that a crash has left.
 // There is no lock: the entry of the manifest decides between two archivers.
 func (b *bucket) enter(ctx context.Context) (io.Closer, error) {
-	if _, err := b.names(ctx, manifestDir); err != nil {
+	if err := setMark(ctx, b); err != nil {
 		return nil, err
 	}
-	return b, nil
+	return b, b.dropUploads(ctx)
 }

@@ -1,20 +1,14 @@
 package archive
 
 import (
-	"context"
+	"bytes"
 	"errors"
-	"io"
 	"io/fs"
-	"log"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"time"
 )
 
 // Two archivers of one prefix cut differently: the entry of the manifest decides,
@@ -64,14 +58,34 @@ func TestOpenBesideACommitUnderWay(t *testing.T) {
 		t.Fatalf("figures %+v", s)
 	}
 	before := tree(t, dir)
-	if err := second.Write(t.Context(), log[:4]); err != nil {
-		t.Errorf("the same batch once more: %v", err)
-	}
+	write(t, second, log[:4]) // the same batch once more
 	sameTree(t, before, tree(t, dir))
-	if err := second.Write(t.Context(), log[4:]); err != nil {
-		t.Fatal(err)
-	}
+	write(t, second, log[4:])
 	exactlyOnce(t, dir, log)
+}
+
+// The winner commits between the loser's intent and its files, and removes that
+// intent: what the loser writes then goes all the same.
+func TestLoserWhoseIntentIsGone(t *testing.T) {
+	t.Parallel()
+	dir, log := newPrefix(t), entries(t, 12)
+	winner, winning := open(t, Config{Dir: dir}), false
+	at, err := openAt(t.Context(), dir, func(op, _ string) error {
+		if !winning && op == "create" {
+			winning = true
+			write(t, winner, log[:4])
+		}
+		return nil
+	})
+	noError(t, err)
+	loser, err := openPlace(t.Context(), Config{Dir: dir}, at)
+	noError(t, err)
+	noError(t, loser.Write(t.Context(), log[:6]))
+	var locked *LockedError
+	if err := loser.Flush(t.Context()); !errors.As(err, &locked) {
+		t.Fatalf("error %v", err)
+	}
+	exactlyOnce(t, dir, log[:4])
 }
 
 // A batch that the log has lost in part is cut otherwise; what the crash has
@@ -120,50 +134,6 @@ func TestUploadThatEndsEarly(t *testing.T) {
 	}
 }
 
-// Every third request fails, and of the next the answer is lost.
-func TestFaultyStore(t *testing.T) {
-	t.Parallel()
-	dir, events := newPrefix(t), entries(t, 12)
-	u, err := url.Parse(theEndpoint(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var requests, lost atomic.Int64
-	proxy := &httputil.ReverseProxy{
-		ErrorLog: log.New(io.Discard, "", 0),
-		Rewrite:  func(r *httputil.ProxyRequest) { r.Out.URL.Scheme, r.Out.URL.Host = u.Scheme, u.Host },
-		ModifyResponse: func(r *http.Response) error {
-			if r.Request.Method == http.MethodPut && strings.Contains(r.Request.URL.Path, manifestDir) && lost.Add(1) == 1 {
-				return errors.New("the answer is lost")
-			}
-			return nil
-		},
-	}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if requests.Add(1)%3 == 0 {
-			w.WriteHeader([]int{500, 503}[requests.Load()%2])
-			return
-		}
-		proxy.ServeHTTP(w, r)
-	}))
-	defer server.Close()
-	faulty := strings.Replace(dir, u.String(), server.URL, 1)
-	write(t, open(t, Config{Dir: faulty}), events)
-	exactlyOnce(t, dir, events)
-	if requests.Load() < 9 || lost.Load() < 2 {
-		t.Errorf("%d requests, %d attempts at the entry", requests.Load(), lost.Load())
-	}
-}
-
-func theEndpoint(t *testing.T) string {
-	t.Helper()
-	g, err := theGateway()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return g.endpoint
-}
-
 // What a store refuses is said with what to do.
 func TestUnusableBucket(t *testing.T) {
 	t.Parallel()
@@ -199,42 +169,6 @@ func TestUnusableBucket(t *testing.T) {
 	}
 }
 
-// A store that is away ends the attempt with an error, and the batch comes again.
-func TestStoreAway(t *testing.T) {
-	t.Parallel()
-	dir, log := newPrefix(t), entries(t, 4)
-	u, err := url.Parse(theEndpoint(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var away atomic.Bool
-	proxy := httputil.NewSingleHostReverseProxy(u)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if away.Load() {
-			panic(http.ErrAbortHandler)
-		}
-		proxy.ServeHTTP(w, r)
-	}))
-	defer server.Close()
-	a := open(t, Config{Dir: strings.Replace(dir, u.String(), server.URL, 1)})
-	if err := a.Write(t.Context(), log); err != nil {
-		t.Fatal(err)
-	}
-	away.Store(true)
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-	defer cancel()
-	var storage *StorageError
-	if err := a.Flush(ctx); !errors.As(err, &storage) {
-		t.Fatalf("error %v", err)
-	}
-	away.Store(false)
-	if position, err := a.Position(t.Context()); err != nil || position != 0 {
-		t.Fatalf("position %d, %v", position, err)
-	}
-	write(t, a, log)
-	exactlyOnce(t, dir, log)
-}
-
 func TestAddresses(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ address, want string }{
@@ -258,5 +192,28 @@ func TestAddresses(t *testing.T) {
 	good := []string{"s3://lake", "s3://lake/a/b/?region=eu-central-1&endpoint=https://host:9000", "data/archive", "/srv/s3"}
 	if i := slices.IndexFunc(good, func(a string) bool { return CheckAddress(a) != nil }); i >= 0 {
 		t.Errorf("%s: %v", good[i], CheckAddress(good[i]))
+	}
+}
+
+// An object that is too large to be held is read through a temporary file, which is
+// gone afterwards.
+func TestLargeObject(t *testing.T) {
+	b, temporary := testBucket(t, newPrefix(t)), t.TempDir()
+	t.Setenv("TMPDIR", temporary)
+	content := make([]byte, heldBytes+1)
+	for i := range content {
+		content[i] = byte(i / 1000)
+	}
+	noError(t, b.put(t.Context(), "large", content))
+	file, err := b.open(t.Context(), "large")
+	noError(t, err)
+	got := make([]byte, file.size)
+	_, err = file.ReadAt(got, 0)
+	noError(t, errors.Join(err, file.Close()))
+	if !bytes.Equal(got, content) {
+		t.Errorf("%d bytes, not those that were written", len(got))
+	}
+	if left := namesIn(t, temporary); len(left) > 0 {
+		t.Errorf("%v is left", left)
 	}
 }

@@ -2,10 +2,14 @@ package archive
 
 import (
 	"context"
+	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	awsconfig "github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"gocloud.dev/blob"
@@ -14,8 +18,12 @@ import (
 
 const (
 	s3Scheme = "s3://"
-	// s3Attempts is how often a request is tried, with pauses that grow to 20 s.
+	// s3Attempts is how often a request is tried, with pauses that grow to s3Pause:
+	// some ten seconds in all. Then the sink says so, and its runner tries again.
 	s3Attempts = 8
+	s3Pause    = 2 * time.Second
+	// s3Silence is how long a store may take to answer a request that it has.
+	s3Silence = time.Minute
 )
 
 // s3Address is s3://bucket/prefix?region=…&endpoint=….
@@ -79,9 +87,24 @@ func (a *s3Address) join(name string) string {
 	return u.String()
 }
 
+// key returns the key of a name below the prefix.
+func (a *s3Address) key(name string) string {
+	if a.prefix == "" {
+		return name
+	}
+	return a.prefix + "/" + name
+}
+
 // open makes the client. It asks the store nothing yet.
 func (a *s3Address) open(ctx context.Context) (*bucket, error) {
-	options := []func(*awsconfig.LoadOptions) error{awsconfig.WithRetryMaxAttempts(s3Attempts)}
+	options := []func(*awsconfig.LoadOptions) error{
+		awsconfig.WithRetryer(func() aws.Retryer {
+			return retry.NewStandard(func(o *retry.StandardOptions) { o.MaxAttempts, o.MaxBackoff = s3Attempts, s3Pause })
+		}),
+		awsconfig.WithHTTPClient(awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
+			t.ResponseHeaderTimeout = s3Silence
+		})),
+	}
 	if a.region != "" {
 		options = append(options, awsconfig.WithRegion(a.region))
 	}

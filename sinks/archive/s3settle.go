@@ -3,63 +3,16 @@ package archive
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
-	"path"
 	"slices"
 )
-
-// intentDir holds the intents of a bucket, one for each batch: two archivers do
-// not overwrite each other's.
-const intentDir = ownDir + "/intents"
-
-func (in *intent) name() string {
-	return path.Join(intentDir, fmt.Sprintf("%020d-%020d-%020d.json", in.Number, in.First, in.Last))
-}
-
-func (b *bucket) announce(ctx context.Context, in *intent) error {
-	document, err := in.encode()
-	if err != nil {
-		return err
-	}
-	return b.put(ctx, "write", in.name(), document, nil)
-}
-
-// intents reads all intents that are there.
-func (b *bucket) intents(ctx context.Context) ([]*intent, error) {
-	names, err := b.names(ctx, intentDir)
-	if err != nil {
-		return nil, err
-	}
-	var all []*intent
-	for _, name := range names {
-		name = path.Join(intentDir, name)
-		document, err := b.read(ctx, name)
-		if errors.Is(err, fs.ErrNotExist) { // it went meanwhile
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		in, err := decodeIntent(b.path(name), document)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, in)
-	}
-	return all, nil
-}
-
-// decides reports whether no batch of that intent can be committed any more:
-// every later commit begins behind head.
-func (head *Commit) decides(in *intent) bool { return in.First <= head.Last }
 
 // settle leaves the files of an undecided intent where they are. Whoever wrote
 // them may be alive and about to commit them, and they hold no event that another
 // file holds; the next commit is the same batch, and writes the same bytes.
 func (b *bucket) settle(ctx context.Context, own *intent) (Commit, *intent, error) {
 	// Intents first: one that is committed meanwhile is then seen as decided.
-	intents, err := b.intents(ctx)
+	intents, err := readIntents(ctx, b)
 	if err != nil {
 		return Commit{}, nil, err
 	}
@@ -73,9 +26,8 @@ func (b *bucket) settle(ctx context.Context, own *intent) (Commit, *intent, erro
 	var repeat *intent
 	for _, in := range intents {
 		switch {
-		case in.Number > head.Number+1, in.Number == head.Number+1 && in.Previous != head.SHA256:
-			problem := fmt.Sprintf("is about commit %d, and the last commit is %d", in.Number, head.Number)
-			err = &ManifestError{Path: b.path(in.name()), Problem: problem}
+		case !in.fits(&head):
+			err = in.unfit(b, &head)
 		case head.decides(in):
 			err = b.takeBack(ctx, in, &head)
 		case in != own:
@@ -90,7 +42,7 @@ func (b *bucket) settle(ctx context.Context, own *intent) (Commit, *intent, erro
 
 // conclude takes back what the commit has decided.
 func (b *bucket) conclude(ctx context.Context, head *Commit) error {
-	intents, err := b.intents(ctx)
+	intents, err := readIntents(ctx, b)
 	if err != nil {
 		return err
 	}
@@ -102,26 +54,38 @@ func (b *bucket) conclude(ctx context.Context, head *Commit) error {
 			return err
 		}
 	}
-	return nil
+	return b.dropReplaced(ctx, head)
+}
+
+// dropReplaced removes files of a commit that compactions have replaced since. There
+// are none unless another archiver has committed the same batch, and this one has
+// written its files once more.
+func (b *bucket) dropReplaced(ctx context.Context, head *Commit) error {
+	for n := head.Number + 1; ; n++ {
+		c, err := readCommit(ctx, b, n)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		for _, f := range head.Files {
+			if !slices.Contains(c.Replaces, f.Path) {
+				continue
+			}
+			if err := b.remove(ctx, f.Path); err != nil {
+				return err
+			}
+		}
+	}
 }
 
 // takeBack removes a decided intent, and those of its files that were not
-// committed: neither by this archiver nor, as the same batch, by another.
+// committed.
 func (b *bucket) takeBack(ctx context.Context, in *intent, head *Commit) error {
-	c := *head
-	for c.First > in.First && c.Number > 1 {
-		var err error
-		if c, err = readCommit(ctx, b, c.Number-1); err != nil {
-			return err
-		}
+	left, err := in.left(ctx, b, head)
+	if err != nil {
+		return err
 	}
-	for _, name := range in.Files {
-		if slices.ContainsFunc(c.Files, func(f File) bool { return f.Path == name }) {
-			continue
-		}
-		if err := b.remove(ctx, name); err != nil {
-			return err
-		}
-	}
-	return b.remove(ctx, in.name())
+	return b.removeAll(ctx, append(left, in.name()))
 }

@@ -30,7 +30,7 @@ func (s *source) begin(e *schema.Entry) {
 	s.entry, s.event, s.order = e, &e.Event, &e.Event.Data.Order
 	s.at, s.untyped = -1, s.untyped[:0]
 	s.zone = s.zones.find(s.event.Data.TimeZone)
-	s.status = readStatus(s, "Status", s.order.Status, schema.ParseSettlementStatus)
+	s.status = readStatus(s, "Status", s.order.Status, plainSettlement, schema.ParseSettlementStatus)
 }
 
 // end lets go of the entry.
@@ -40,7 +40,7 @@ func (s *source) end() {
 
 func (s *source) beginLine(i int) {
 	s.at, s.line = i, &s.order.Details[i]
-	s.status = readStatus(s, "LbOrderStatus", s.line.LbOrderStatus, schema.ParseLineStatus)
+	s.status = readStatus(s, "LbOrderStatus", s.line.LbOrderStatus, plainLine, schema.ParseLineStatus)
 }
 
 // keep adds a text to the untyped column.

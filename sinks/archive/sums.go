@@ -37,6 +37,49 @@ func newAmounts(cents map[string]int64) Amounts {
 	return amounts
 }
 
+// addSums adds up the sums of some files; nil when one of them has none.
+func addSums(files []File) *Sums {
+	total := &Sums{
+		Types: map[string]int64{}, Statuses: map[string]int64{},
+		OrdersPrice: Amounts{}, SiterCommission: Amounts{}, ConfirmPrice: Amounts{}, ConfirmSiterCommission: Amounts{},
+	}
+	for i := range files {
+		s := files[i].Sums
+		if s == nil {
+			return nil
+		}
+		for key, n := range s.Types {
+			total.Types[key] += n
+		}
+		for key, n := range s.Statuses {
+			total.Statuses[key] += n
+		}
+		if total.OrdersPrice.add(s.OrdersPrice) != nil || total.SiterCommission.add(s.SiterCommission) != nil ||
+			total.ConfirmPrice.add(s.ConfirmPrice) != nil || total.ConfirmSiterCommission.add(s.ConfirmSiterCommission) != nil {
+			return nil
+		}
+	}
+	return total
+}
+
+// add adds other amounts to these. The error is for a text that is no amount.
+func (a Amounts) add(other Amounts) error {
+	for currency, text := range other {
+		n, err := decimal.NewFromString(text)
+		if err != nil {
+			return err
+		}
+		sum := decimal.Zero
+		if was, there := a[currency]; there {
+			if sum, err = decimal.NewFromString(was); err != nil {
+				return err
+			}
+		}
+		a[currency] = sum.Add(n).StringFixed(schema.MoneyScale)
+	}
+	return nil
+}
+
 // differ names the first of the sums that is not alike, "" when all are.
 func (s *Sums) differ(other *Sums) string {
 	switch {

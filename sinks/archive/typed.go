@@ -122,16 +122,32 @@ type namedStatus interface {
 	Value() string
 }
 
-// readStatus types a status. A text that the number does not give back goes to
-// the untyped column.
-func readStatus[S namedStatus](s *source, field string, t schema.Text, parse func(string) (S, error)) status {
+// plainStatuses are the statuses by the texts in which the column gives them
+// back, their numbers.
+func plainStatuses[S namedStatus](all []S) map[string]status {
+	plain := make(map[string]status, len(all))
+	for _, s := range all {
+		plain[s.Value()] = status{known: true, value: int64(s), name: s.String()}
+	}
+	return plain
+}
+
+var (
+	plainSettlement = plainStatuses(schema.SettlementStatuses())
+	plainLine       = plainStatuses(schema.LineStatuses())
+)
+
+// readStatus types a status. A text that is not among the plain ones goes to the
+// untyped column.
+func readStatus[S namedStatus](s *source, field string, t schema.Text, plain map[string]status, parse func(string) (S, error)) status {
 	if t.IsZero() {
 		return status{}
 	}
-	v, err := parse(t.String())
-	if err != nil || v.Value() != t.String() {
-		s.keep(field, t.String())
+	if st, ok := plain[t.String()]; ok {
+		return st
 	}
+	s.keep(field, t.String())
+	v, err := parse(t.String())
 	if err != nil {
 		return status{}
 	}

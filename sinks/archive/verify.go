@@ -2,8 +2,8 @@ package archive
 
 import (
 	"context"
+	"errors"
 	"iter"
-	"strings"
 )
 
 // Kind sorts what [Verify] finds.
@@ -48,8 +48,9 @@ type Verification struct {
 	// WithoutSums counts files of entries that an older writer has left without
 	// sums.
 	WithoutSums int64 `json:"files_without_sums"`
-	// UnderWay are the files in place of a commit under way, or of one that a
-	// crash has stopped: the archiver finishes it or takes it back.
+	// UnderWay are files in their places of a batch under way, or files that a
+	// compaction is about to remove. If a crash has stopped either, the next
+	// archiver or compaction finishes it or takes it back.
 	UnderWay []string `json:"under_way"`
 	// Compared counts rows whose event is in the log, Gone those whose event is
 	// no longer in the log.
@@ -91,8 +92,7 @@ type EventLog interface {
 
 // VerifyConfig says what [Verify] looks at.
 type VerifyConfig struct {
-	// Dir is the folder of the archive, on a disk: a bucket cannot be verified
-	// yet. Required.
+	// Dir is the archive's folder or s3:// address. Required.
 	Dir string
 	// Log is compared event by event. Nil: only the archive is looked at.
 	Log EventLog
@@ -108,47 +108,63 @@ type VerifyConfig struct {
 // one row. It changes nothing, takes no lock and may run beside an archiver.
 //
 // It goes on after a fault and returns all of them. The error is for what stops
-// it: ctx, a [StorageError] for a folder that cannot be listed, or a
-// [ConfigError] for an address that is no folder's. Memory is
-// bounded by the manifest and the rows of one batch.
+// it: ctx, a [ConfigError] for a wrong address, or a [StorageError] for a place
+// that cannot be listed or holds no archive. Memory is bounded by the manifest and
+// the rows of files whose sequences overlap, 32 bytes each: those of a batch, or
+// of a day once it is compacted. Of a bucket, one file at a time is held as well.
 func Verify(ctx context.Context, cfg VerifyConfig) (*Verification, error) {
-	if strings.HasPrefix(cfg.Dir, s3Scheme) {
-		return nil, &ConfigError{"url", "a bucket cannot be verified yet", "copy it to a folder and verify that one"}
-	}
-	v := &verifier{
-		dir: &folder{root: cfg.Dir}, progress: cfg.Progress,
-		found: &Verification{UnderWay: []string{}, Findings: []Finding{}},
-	}
-	// In this order, because a commit may be made meanwhile: a file that is seen
-	// now is named by the intent that is read next, or by the manifest after it.
-	if err := v.list(); err != nil {
+	s, err := archiveAt(ctx, cfg.Dir)
+	if err != nil {
 		return nil, err
 	}
-	v.readIntent(ctx)
-	if err := v.readManifest(ctx); err != nil {
-		return nil, err
+	defer func() { _ = s.Close() }() // it was only read
+	for {
+		v := &verifier{
+			place: s, progress: cfg.Progress,
+			found: &Verification{UnderWay: []string{}, Findings: []Finding{}},
+		}
+		err := v.run(ctx, cfg.Log)
+		if !errors.Is(err, ErrReplaced) {
+			return v.found, err
+		}
 	}
-	v.checkIntent(ctx)
-	if err := v.checkStrays(ctx); err != nil {
-		return nil, err
-	}
-	return v.found, v.checkRows(ctx, cfg.Log)
 }
 
 // verifier is one run of Verify.
 type verifier struct {
-	dir      *folder
+	place    store
 	progress func(done, total int64)
 	found    *Verification
 
 	present []string          // files where readers look
-	intent  *intent           // nil when there is none
-	head    *Commit           // the last entry that could be read
-	entries []Commit          // that could be read, oldest first; also those that were changed
-	named   map[string]bool   // files of all entries
-	byHash  map[string]string // paths of these files
+	intents []*intent         // that could be read
+	history *history          // of all entries that could be read
+	entries []Commit          // these, oldest first; also those that were changed
+	owner   map[string]int    // place in entries of the entry that named a file last
+	byHash  map[string]string // paths of the live files
 	total   int64             // rows to read
 	done    int64             // rows read
+}
+
+// run looks at everything once. The error wraps [ErrReplaced] when a compaction
+// has come between.
+func (v *verifier) run(ctx context.Context, log EventLog) error {
+	// In this order, because a commit may be made meanwhile: a file that is seen
+	// now is named by an intent that is read next, or by the manifest after it.
+	if err := v.list(ctx); err != nil {
+		return err
+	}
+	if err := v.readIntents(ctx); err != nil {
+		return err
+	}
+	if err := v.readManifest(ctx); err != nil {
+		return err
+	}
+	v.checkIntents(ctx)
+	if err := v.checkStrays(ctx); err != nil {
+		return err
+	}
+	return v.checkRows(ctx, log)
 }
 
 func (v *verifier) advance(rows int64) {

@@ -3,7 +3,6 @@ package archive
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"iter"
 	"os"
 	"path"
@@ -62,7 +61,11 @@ func finds(t *testing.T, v *Verification, want ...string) {
 
 func TestVerifyCleanArchive(t *testing.T) {
 	t.Parallel()
-	dir, log := chain(t, t.TempDir()), entries(t, 9)
+	onPlaces(t, verifyCleanArchive)
+}
+
+func verifyCleanArchive(t *testing.T, fresh func(testing.TB) string) {
+	dir, log := chain(t, fresh(t)), entries(t, 9)
 	before := tree(t, dir)
 	var steps [][2]int64
 	v := verify(t, VerifyConfig{Dir: dir, Log: logOf{log: log}, Progress: func(done, total int64) {
@@ -116,6 +119,10 @@ const (
 
 func TestVerifyNamesDamage(t *testing.T) {
 	t.Parallel()
+	onPlaces(t, verifyNamesDamage)
+}
+
+func verifyNamesDamage(t *testing.T, fresh func(testing.TB) string) {
 	remove := func(name string) func(string) error {
 		return func(dir string) error { return os.Remove(filepath.Join(dir, name)) }
 	}
@@ -158,21 +165,19 @@ func TestVerifyNamesDamage(t *testing.T) {
 		{"file named twice", forged(3, func(c *Commit) {
 			c.Files = append(c.Files, c.Files[1])
 			c.Totals = c.Totals.plus(c.Files[2:])
-		}), []string{"doubled-events " + manifestName(3) + ": 1 rows too many: sequence 8"}},
+		}), []string{"bad-entry " + manifestName(3) + ": adds " + second3 + ", which is there already"}},
 		{"intent out of turn", func(dir string) error {
-			return os.WriteFile(filepath.Join(dir, intentName), []byte(`{"number":9}`), 0o600)
-		}, []string{"bad-intent " + intentName + ": is about commit 9"}},
+			return writeIntent(dir, `{"number":9}`)
+		}, []string{"bad-intent " + strayIntent + ": is about commit 9"}},
 		{"unreadable intent", func(dir string) error {
-			return os.WriteFile(filepath.Join(dir, intentName), []byte(`{"number"`), 0o600)
-		}, []string{"bad-intent " + intentName + ": cannot be read"}},
+			return writeIntent(dir, `{"number"`)
+		}, []string{"bad-intent " + strayIntent + ": cannot be read"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			dir := chain(t, t.TempDir())
-			if err := tt.damage(dir); err != nil {
-				t.Fatal(err)
-			}
+			dir := chain(t, fresh(t))
+			damaged(t, dir, tt.damage)
 			finds(t, verify(t, VerifyConfig{Dir: dir, Log: logOf{log: entries(t, 9)}}), tt.want...)
 		})
 	}
@@ -237,17 +242,21 @@ func TestVerifyAgainstTheLog(t *testing.T) {
 // Wherever an archiver crashes, what it leaves is under way and no fault.
 func TestVerifyAfterACrash(t *testing.T) {
 	t.Parallel()
-	ops, _ := changes(t, t.TempDir())
+	onPlaces(t, verifyAfterACrash)
+}
+
+func verifyAfterACrash(t *testing.T, fresh func(testing.TB) string) {
+	ops, _ := changes(t, fresh(t))
 	seen := 0
 	for i := range ops {
 		log, cfg, flush := crashLog(t)
-		cfg.Dir = t.TempDir()
+		cfg.Dir = fresh(t)
 		crash := &crasher{at: i}
 		if err := runUntil(t.Context(), cfg, log, 4, flush, crash.before); !errors.Is(err, errCrash) {
 			t.Fatal(err)
 		}
 		v, err := Verify(t.Context(), VerifyConfig{Dir: cfg.Dir, Log: logOf{log: log}})
-		if errors.Is(err, fs.ErrNotExist) && !(&folder{root: cfg.Dir}).exists(manifestDir) {
+		if errors.Is(err, ErrNoArchive) && tree(t, cfg.Dir)[markName] == "" {
 			continue // crashed before there was an archive
 		}
 		if err != nil {
@@ -263,7 +272,7 @@ func TestVerifyAfterACrash(t *testing.T) {
 
 func TestVerifyStops(t *testing.T) {
 	t.Parallel()
-	if _, err := Verify(t.Context(), VerifyConfig{Dir: filepath.Join(t.TempDir(), "none")}); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := Verify(t.Context(), VerifyConfig{Dir: filepath.Join(t.TempDir(), "none")}); !errors.Is(err, ErrNoArchive) {
 		t.Errorf("error %v of a missing folder", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"slices"
-	"strings"
 )
 
 const (
@@ -19,22 +17,18 @@ const (
 
 // readManifest reads all entries that can be read, and checks their chain.
 func (v *verifier) readManifest(ctx context.Context) error {
-	v.named, v.byHash, v.head = map[string]bool{}, map[string]string{}, &Commit{}
-	names, err := v.dir.names(ctx, manifestDir)
+	v.history, v.owner, v.byHash = newHistory(), map[string]int{}, map[string]string{}
+	names, err := listManifest(ctx, v.place)
 	if err != nil {
 		return err
 	}
 	due, follows := uint64(1), true
-	for _, base := range names {
-		if base[0] == '.' {
-			continue
-		}
+	for _, name := range names {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		name := path.Join(manifestDir, base)
 		var number uint64
-		if _, err := fmt.Sscanf(base, "%020d.json", &number); err != nil || manifestName(number) != name || number == 0 {
+		if _, err := fmt.Sscanf(path.Base(name), "%020d.json", &number); err != nil || manifestName(number) != name || number == 0 {
 			v.found.add(BadEntry, name, "is no entry of the manifest", "move it out of the folder")
 			continue
 		}
@@ -45,20 +39,24 @@ func (v *verifier) readManifest(ctx context.Context) error {
 		due++
 		follows = v.readEntry(ctx, name, number, follows)
 	}
+	for _, f := range v.history.live {
+		v.byHash[f.SHA256] = f.Path
+		v.total += f.Rows
+	}
 	return nil
 }
 
 // readEntry reads one entry. It reports whether the next one can be held
 // against it; follows says the same of the one before.
 func (v *verifier) readEntry(ctx context.Context, name string, number uint64, follows bool) bool {
-	document, err := v.dir.read(ctx, name)
+	document, err := v.place.read(ctx, name)
 	if err != nil {
 		v.found.add(BadEntry, name, fmt.Sprintf("cannot be read: %v", reason(errors.Unwrap(err))), restoreEntry)
 		return false
 	}
 	c, fault := decodeCommit(document)
 	if fault == nil && follows {
-		fault = c.follows(v.head)
+		fault = v.history.check(&c)
 	}
 	if fault == nil && c.Number != number {
 		fault = fmt.Errorf("is entry %d", c.Number)
@@ -80,104 +78,62 @@ func salvage(document []byte) (Commit, error) {
 		return Commit{}, err
 	}
 	var c Commit
-	return c, json.Unmarshal(e.Commit, &c)
+	err := json.Unmarshal(e.Commit, &c)
+	c.stage()
+	return c, err
 }
 
 func (v *verifier) take(c Commit) {
-	v.entries = append(v.entries, c)
-	v.found.Commits++
-	v.head, v.found.Last = &c, max(v.found.Last, c.Last)
 	for _, f := range c.Files {
-		v.named[f.Path] = true
-		v.byHash[f.SHA256] = f.Path
-		v.total += f.Rows
+		v.owner[f.Path] = len(v.entries)
 	}
+	v.entries = append(v.entries, c)
+	v.history.take(&c)
+	v.found.Commits++
+	v.found.Last = max(v.found.Last, c.Last)
 }
 
-// list finds the files where readers look. Names that begin with a dot or an
-// underscore are for no reader, unless they end as Parquet files do.
-func (v *verifier) list() error {
-	return fs.WalkDir(os.DirFS(v.dir.root), ".", func(name string, entry fs.DirEntry, err error) error {
+// list finds the files where readers look.
+func (v *verifier) list(ctx context.Context) (err error) {
+	v.present, err = v.place.list(ctx, ".")
+	v.present = slices.DeleteFunc(v.present, isHidden)
+	return err
+}
+
+// readIntents reads what is under way before the manifest is read.
+func (v *verifier) readIntents(ctx context.Context) error {
+	names, err := v.place.list(ctx, intentDir)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		in, err := readIntent(ctx, v.place, name)
 		switch {
-		case errors.Is(err, fs.ErrNotExist) && name != ".":
-			return nil // removed since its folder was listed
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, fs.ErrNotExist): // it went meanwhile
 		case err != nil:
-			return storageError("list", v.dir.path(name), reason(err))
-		case entry.IsDir() && name == ownDir:
-			return fs.SkipDir
-		case entry.IsDir():
-			return nil
+			v.found.add(BadIntent, name, "cannot be read", "restart the archiver; if it refuses, restore the folder from a copy")
+		default:
+			v.intents = append(v.intents, in)
 		}
-		hidden := strings.ContainsRune("._", rune(entry.Name()[0]))
-		if !hidden || strings.HasSuffix(name, extension) {
-			v.present = append(v.present, name)
+	}
+	return nil
+}
+
+// checkIntents holds the intents against the manifest. One that has gone meanwhile
+// belongs to a running archiver.
+func (v *verifier) checkIntents(ctx context.Context) {
+	head := &v.history.head
+	v.intents = slices.DeleteFunc(v.intents, func(in *intent) bool {
+		if in.fits(head) || head.SHA256 == "" && in.Number == head.Number+1 {
+			return false
 		}
-		return nil
+		if _, err := readIntent(ctx, v.place, in.name()); errors.Is(err, fs.ErrNotExist) {
+			return false
+		}
+		v.found.add(BadIntent, in.name(), fmt.Sprintf("is about commit %d, and the last commit is %d", in.Number, head.Number),
+			"restore the manifest from a copy")
+		return true
 	})
-}
-
-// readIntent reads what is under way before the manifest is read.
-func (v *verifier) readIntent(ctx context.Context) {
-	var err error
-	if v.intent, err = v.dir.readIntent(ctx); err != nil {
-		v.found.add(BadIntent, intentName, "cannot be read", "restart the archiver; if it refuses, restore the folder from a copy")
-	}
-}
-
-// checkIntent holds the intent against the manifest. One that has gone or been
-// replaced meanwhile belongs to a running archiver.
-func (v *verifier) checkIntent(ctx context.Context) {
-	in := v.intent
-	switch {
-	case in == nil, in.Number == v.head.Number, in.Number == v.head.Number+1 && (in.Previous == v.head.SHA256 || v.head.SHA256 == ""):
-		return
-	}
-	if again, err := v.dir.readIntent(ctx); err == nil && (again == nil || again.Number != in.Number) {
-		return
-	}
-	v.found.add(BadIntent, intentName, fmt.Sprintf("is about commit %d, and the last commit is %d", in.Number, v.head.Number),
-		"restore the manifest from a copy")
-	v.intent = nil
-}
-
-// checkStrays looks at each file that is where readers look and in no entry.
-func (v *verifier) checkStrays(ctx context.Context) error {
-	for _, name := range v.present {
-		if v.named[name] {
-			continue
-		}
-		if v.intent != nil && slices.Contains(v.intent.Files, name) {
-			v.found.UnderWay = append(v.found.UnderWay, name)
-			continue
-		}
-		if err := v.stray(ctx, name); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (v *verifier) stray(ctx context.Context, name string) error {
-	_, sum, err := hashFile(ctx, v.dir.path(name))
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return nil // an archiver has taken it back
-	case ctx.Err() != nil:
-		return ctx.Err()
-	}
-	_, last, ranged := rangeOf(name)
-	original, copied := v.byHash[sum]
-	switch {
-	case copied && err == nil && slices.Contains(v.present, original):
-		v.found.add(DoubledFile, name, "is a copy of "+original+": readers count its events twice",
-			"if nothing else is found about "+original+", remove the copy")
-	case copied && err == nil:
-		v.found.add(StrayFile, name, "holds the bytes of "+original+", which is not in its place", "move it back there")
-	case ranged && last > v.head.Last:
-		v.found.add(CutManifest, name, fmt.Sprintf("holds events up to %d, and the manifest ends at %d", last, v.head.Last),
-			"restore the manifest's last entries from a copy")
-	default:
-		v.found.add(StrayFile, name, "is named by no entry of the manifest", "move it out of the folder")
-	}
-	return nil
 }

@@ -36,10 +36,11 @@ func TestVerifyOrderOfRows(t *testing.T) {
 	if err := parquet.WriteFile(at, turned); err != nil {
 		t.Fatal(err)
 	}
-	size, sum, err := hashFile(t.Context(), at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file, err := (&folder{root: dir}).open(t.Context(), name)
+	noError(t, err)
+	sum, err := file.hash(t.Context())
+	noError(t, errors.Join(err, file.Close()))
+	size := file.size
 	err = forge(dir, 1, func(c *Commit) {
 		c.Totals.Bytes += size - c.Files[0].Bytes
 		c.Files[0].Bytes, c.Files[0].SHA256 = size, sum

@@ -213,3 +213,31 @@ func TestOpenTogether(t *testing.T) {
 		t.Errorf("position %d", p)
 	}
 }
+
+func TestSameBooks(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "books.db")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(path, filepath.Join(dir, "link.db")); err != nil {
+		t.Fatal(err)
+	}
+	wd, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		a, b string
+		same bool
+	}{
+		{path, path, true}, {path, "file:" + path, true}, {path, filepath.Join(dir, "link.db"), true},
+		{path, filepath.Join(dir, "other.db"), false}, {"none.db", filepath.Join(wd, "none.db"), true},
+		{"none.db", "./none.db", true}, {"none.db", "other.db", false}, {path, "mysql://there", true},
+	} {
+		if got := SameBooks(tt.a, tt.b); got != tt.same {
+			t.Errorf("%s and %s: %v", tt.a, tt.b, got)
+		}
+	}
+}

@@ -101,3 +101,21 @@ func sqliteURL(path, params string) string {
 	escaped := (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath()
 	return "file:" + escaped + "?" + params + commonParams
 }
+
+// SameBooks reports whether two addresses, as [Open] takes them, name the same
+// database. Of an address that cannot be used it says yes; opening it says why.
+func SameBooks(a, b string) bool {
+	one, errOne := filePath(a)
+	other, errOther := filePath(b)
+	if errOne != nil || errOther != nil || one == other {
+		return true
+	}
+	infoOne, errOne := os.Stat(one)
+	infoOther, errOther := os.Stat(other)
+	if errOne == nil && errOther == nil {
+		return os.SameFile(infoOne, infoOther)
+	}
+	one, errOne = filepath.Abs(one)
+	other, errOther = filepath.Abs(other)
+	return errOne != nil || errOther != nil || one == other
+}

@@ -2,14 +2,11 @@ package webhook
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
-	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/orderwire/orderwire/schema"
@@ -55,87 +52,6 @@ func TestNewRefusesPrivateAddresses(t *testing.T) {
 	}
 	if _, err := New(Config{Name: "a", URL: "http://93.184.216.34/in", Secret: testSecret, AllowPrivate: true}); !errors.Is(err, ErrAddress) {
 		t.Errorf("plain http to a public address: got %v", err)
-	}
-}
-
-func TestNamesThatResolveToPrivateAddressesAreRefused(t *testing.T) {
-	t.Parallel()
-	var connections atomic.Int32
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	go func() {
-		for {
-			c, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			connections.Add(1)
-			c.Close()
-		}
-	}()
-	_, port, _ := net.SplitHostPort(listener.Addr().String())
-	for _, a := range []string{"127.0.0.1", "169.254.169.254", "10.0.0.1"} {
-		e := endpoint(t, "https://partner.example.com:"+port, func(c *Config) { c.AllowPrivate = false })
-		dialer := newDialer(newGuard(false))
-		dialer.Resolver = resolverTo(t, a)
-		e.transport.DialContext = dialer.DialContext
-		expectRefused(t, a, e.Deliver(t.Context(), entry(t, 1)))
-	}
-	local := endpoint(t, "https://localhost:"+port, func(c *Config) { c.AllowPrivate = false })
-	expectRefused(t, "localhost", local.Deliver(t.Context(), entry(t, 1)))
-	if n := connections.Load(); n != 0 {
-		t.Errorf("%d connections were made", n)
-	}
-}
-
-func expectRefused(t *testing.T, what string, err error) {
-	t.Helper()
-	var failed *DeliveryError
-	if !errors.Is(err, ErrAddress) || !errors.As(err, &failed) || failed.StatusCode != 0 {
-		t.Errorf("%s: got %v", what, err)
-	} else if !strings.Contains(err.Error(), "nothing sent") || !strings.Contains(err.Error(), "allow_private") {
-		t.Errorf("%s: the error does not help: %v", what, err)
-	}
-}
-
-// resolverTo answers every A question with one address.
-func resolverTo(t *testing.T, address string) *net.Resolver {
-	t.Helper()
-	server, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { server.Close() })
-	go answerDNS(server, netip.MustParseAddr(address).As4())
-	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, "udp", server.LocalAddr().String())
-	}}
-}
-
-func answerDNS(server net.PacketConn, ip [4]byte) {
-	buf := make([]byte, 512)
-	for {
-		n, from, err := server.ReadFrom(buf)
-		if err != nil {
-			return
-		}
-		end := 12
-		for buf[end] != 0 {
-			end += int(buf[end]) + 1
-		}
-		question := buf[:min(end+5, n)] // header, name, type, class
-		answer := append([]byte(nil), question...)
-		binary.BigEndian.PutUint16(answer[2:], 0x8180) // an answer without error
-		clear(answer[6:12])
-		if isA := question[end+2] == 1; isA {
-			answer[7] = 1
-			answer = append(answer, 0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4)
-			answer = append(answer, ip[:]...)
-		}
-		_, _ = server.WriteTo(answer, from)
 	}
 }
 

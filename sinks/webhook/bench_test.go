@@ -22,7 +22,7 @@ func BenchmarkDeliver(b *testing.B) {
 // BenchmarkBareClient posts the same signed bodies without the endpoint.
 func BenchmarkBareClient(b *testing.B) {
 	r := benchReceiver(b)
-	client := &http.Client{Transport: newTransport(newGuard(true), nil)}
+	client := &http.Client{Transport: newTransport(checked{guard: newGuard(true)})}
 	key := verifier(b, testSecret).keys
 	parallel(b, func(ctx context.Context, sent schema.Entry) error {
 		body, err := Body(sent)

@@ -28,10 +28,12 @@ type Config struct {
 	// an Authorization header instead.
 	URL string
 	// Secret signs the deliveries: "whsec_" and the base64 of 24 to 64 bytes,
-	// see [NewSecret]. Required.
+	// see [NewSecret], or "whsk_" and the base64 of an ed25519 key, see
+	// [NewKeyPair]. Required.
 	Secret string
 	// PreviousSecrets sign as well, for the time in which a receiver changes
-	// over from an older secret to a newer one. Same form; usually empty.
+	// over from an older secret to a newer one, which may be of the other kind.
+	// At most 15; usually empty.
 	PreviousSecrets []string
 	// Events are the event types that are delivered; empty: all.
 	Events []schema.EventType
@@ -39,6 +41,10 @@ type Config struct {
 	Accounts []string
 	// Programs are the program ids whose orders are delivered; empty: all.
 	Programs []string
+	// Where is an expression that an event must satisfy beside the lists above,
+	// `status == "Approved" && amount >= 100`; "": none. See the package's
+	// documentation.
+	Where string
 	// AllowPrivate lets the endpoint be in a private network (RFC 1918, shared
 	// address space, unique local) or on this host. Link-local addresses, among
 	// them the metadata services of clouds, stay refused. Default false.
@@ -52,6 +58,13 @@ type Config struct {
 	// connection can be used again; 0: 64 KiB. A longer answer is no failure,
 	// it only costs the connection.
 	MaxAnswerBytes int64
+	// ClientCert and ClientKey are the certificate that the endpoint presents to
+	// a receiver that asks for one, and its private key; "": none. The files are
+	// read again for every new connection.
+	ClientCert, ClientKey PEM
+	// CAFile holds the certificates of the only authorities that may vouch for
+	// the receiver; "": RootCAs.
+	CAFile PEM
 	// RootCAs are the authorities that may vouch for the receiver; nil: the
 	// system's.
 	RootCAs *x509.CertPool
@@ -77,7 +90,7 @@ type ConfigError struct {
 	Field    string // key in the configuration file: "url", "events[1]", "headers.Host"
 	Problem  string // what is wrong
 	Hint     string // what to do about it
-	Cause    error  // [ErrSecret], [ErrAddress] or nil
+	Cause    error  // [ErrSecret], [ErrAddress], [ErrCertificate] or nil
 }
 
 // Error gives endpoint, field, problem and hint in one line.
@@ -90,9 +103,31 @@ func (e *ConfigError) Unwrap() error { return e.Cause }
 
 // checked is a Config after validation.
 type checked struct {
-	url    *url.URL
-	signer signer
-	guard  guard
+	url      *url.URL
+	signer   signer
+	guard    guard
+	roots    *x509.CertPool // nil: the system's
+	identity *identity      // nil: none
+	where    *where         // nil: none
+}
+
+// Check says what is wrong with a configuration: all that [New] says, and
+// whether the client certificate has expired at the time now. New does not mind
+// that: an endpoint waits for a new certificate, and its events wait with it.
+func (c *Config) Check(now time.Time) error {
+	got, err := c.check()
+	if err != nil || got.identity == nil {
+		return err
+	}
+	pair, wrong := got.identity.load()
+	if wrong == nil {
+		wrong = got.identity.valid(pair, now)
+	}
+	if wrong == nil {
+		return nil
+	}
+	wrong.Endpoint = c.Name
+	return wrong
 }
 
 // check validates all fields and reports every mistake, not only the first.
@@ -105,6 +140,8 @@ func (c *Config) check() (checked, error) {
 	out.guard = newGuard(c.AllowPrivate)
 	out.url = c.checkURL(&p, &out.guard)
 	out.signer = c.checkSecrets(&p)
+	out.roots, out.identity = c.checkAuthorities(&p), c.checkIdentity(&p)
+	out.where = c.checkWhere(&p)
 	c.checkEvents(&p)
 	checkHeaders(&p, c.Headers)
 	if c.Timeout < 0 {
@@ -123,18 +160,30 @@ func (c *Config) maxAnswer() int64 { return cmp.Or(c.MaxAnswerBytes, DefaultMaxA
 func (c *Config) checkSecrets(p *problems) signer {
 	var s signer
 	add := func(field, secret string) {
-		key, err := parseSecret(secret)
+		k, err := parseSecret(secret)
 		if err != nil {
 			p.errs = append(p.errs, &ConfigError{p.endpoint, field, err.Error(), secretHint, ErrSecret})
 			return
 		}
-		s.keys = append(s.keys, key)
+		s.keys = append(s.keys, k)
 	}
 	add("secret", c.Secret)
 	for i, secret := range c.PreviousSecrets {
 		add(fmt.Sprintf("previous_secrets[%d]", i), secret)
 	}
+	if len(c.PreviousSecrets) >= maxSignatures {
+		p.add("previous_secrets", fmt.Sprintf("has %d secrets", len(c.PreviousSecrets)), "remove those that no receiver uses any more")
+	}
 	return s
+}
+
+func (c *Config) checkWhere(p *problems) *where {
+	w, wrong := compileWhere(c.Where)
+	if wrong != nil {
+		wrong.Endpoint = p.endpoint
+		p.errs = append(p.errs, wrong)
+	}
+	return w
 }
 
 func (c *Config) checkEvents(p *problems) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,6 +33,7 @@ func TestBadConfigs(t *testing.T) {
 		{"no secret", "secret", "it is missing", func(c *Config) { c.Secret = "" }},
 		{"short secret", "secret", "it has 16 bytes, want 24 to 64", func(c *Config) { c.Secret = secretOf(16) }},
 		{"old secret", "previous_secrets[1]", "does not begin with", func(c *Config) { c.PreviousSecrets = []string{testSecret, "token-1"} }},
+		{"many secrets", "previous_secrets", "has 16 secrets", func(c *Config) { c.PreviousSecrets = slices.Repeat([]string{testSecret}, 16) }},
 		{"event", "events[1]", "is no event type", func(c *Config) { c.Events = []schema.EventType{schema.OrderCreated, "created"} }},
 		{"timeout", "timeout", "is negative", func(c *Config) { c.Timeout = -time.Second }},
 		{"answer", "max_answer_bytes", "is negative", func(c *Config) { c.MaxAnswerBytes = -1 }},

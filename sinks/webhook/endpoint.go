@@ -54,7 +54,7 @@ func New(cfg Config) (*Endpoint, error) {
 	}
 	return &Endpoint{
 		name: cfg.Name, url: c.url, origin: origin(cfg.URL), header: fixedHeaders(cfg.Headers), signer: c.signer,
-		filter: newFilter(&cfg), transport: newTransport(c.guard, cfg.RootCAs), timeout: cfg.timeout(),
+		filter: newFilter(&cfg, c.where), transport: newTransport(c), timeout: cfg.timeout(),
 		maxAnswer: cfg.maxAnswer(), answerTime: answerTime, now: time.Now, log: log.With("endpoint", cfg.Name),
 	}, nil
 }
@@ -65,14 +65,34 @@ func (e *Endpoint) Name() string { return e.name }
 // String returns the name and the scheme and host of the URL.
 func (e *Endpoint) String() string { return fmt.Sprintf("%q (%s)", e.name, e.origin) }
 
-// Wants reports whether the filters of the endpoint let the event through.
-func (e *Endpoint) Wants(ev *schema.Event) bool { return e.filter.match(ev) }
+// PublicKeys returns the public halves of the ed25519 keys that sign, the
+// present one first, for the receiver; none of a symmetric secret.
+func (e *Endpoint) PublicKeys() []string {
+	var all []string
+	for _, k := range e.signer.keys {
+		if k.public != nil {
+			all = append(all, publicPrefix+encode(k.public))
+		}
+	}
+	return all
+}
+
+// Wants reports whether the filters of the endpoint let the event through. They
+// do so, too, when they fail on it: Deliver then says that.
+func (e *Endpoint) Wants(ev *schema.Event) bool {
+	wanted, err := e.filter.match(ev)
+	return wanted || err != nil
+}
 
 // Deliver makes one attempt to hand the event of entry to the receiver, whose
 // Raw must be the stored event. An event that the endpoint does not want is
 // counted and is no error. The error is a [*DeliveryError].
 func (e *Endpoint) Deliver(ctx context.Context, entry schema.Entry) error {
-	if !e.Wants(&entry.Event) {
+	switch wanted, err := e.filter.match(&entry.Event); {
+	case err != nil:
+		e.failed.Add(1)
+		return e.failure(entry.Event.ID, err)
+	case !wanted:
 		e.filtered.Add(1)
 		return nil
 	}

@@ -48,10 +48,12 @@ func (e *DeliveryError) reason() string {
 		return fmt.Sprintf("answer %d: redirects are not followed; set url to the final address", e.StatusCode)
 	case e.StatusCode != 0:
 		return strings.TrimSpace(fmt.Sprintf("answer %d %s", e.StatusCode, http.StatusText(e.StatusCode)))
-	case errors.Is(e.Cause, ErrEvent):
+	case errors.Is(e.Cause, ErrEvent), errors.Is(e.Cause, ErrWhere):
 		return "nothing sent: " + e.Cause.Error()
 	case errors.Is(e.Cause, ErrAddress):
 		return fmt.Sprintf("nothing sent: %v; %s", e.Cause, addressHint)
+	case errors.Is(e.Cause, ErrCertificate):
+		return "nothing sent: " + e.Cause.Error()
 	case errors.Is(e.Cause, context.DeadlineExceeded):
 		return "no answer in time"
 	default:
@@ -67,11 +69,12 @@ func (e *DeliveryError) Unwrap() error { return e.Cause }
 func (e *DeliveryError) RetryAfter() time.Duration { return e.Pause }
 
 // Permanent reports whether another attempt is useless: after 410 Gone, with
-// which a receiver ends its subscription, and for an event that cannot be read.
+// which a receiver ends its subscription, for an event that cannot be read, and
+// for one on which the endpoint's expression fails.
 // Every other status may pass, 4xx too, because receivers get mended. Package
 // pipeline looks for this method.
 func (e *DeliveryError) Permanent() bool {
-	return e.StatusCode == http.StatusGone || errors.Is(e.Cause, ErrEvent)
+	return e.StatusCode == http.StatusGone || errors.Is(e.Cause, ErrEvent) || errors.Is(e.Cause, ErrWhere)
 }
 
 func (e *Endpoint) failure(id string, cause error) *DeliveryError {
@@ -114,7 +117,7 @@ func safeCause(ctx context.Context, err error) error {
 		return http.ErrSchemeMismatch
 	}
 	for _, part := range []error{
-		as[*net.OpError](err), as[*net.DNSError](err), as[*tls.CertificateVerificationError](err), as[tls.RecordHeaderError](err),
+		as[*certificateError](err), as[*net.OpError](err), as[*net.DNSError](err), as[*tls.CertificateVerificationError](err), as[tls.RecordHeaderError](err),
 	} {
 		if part != nil {
 			return part

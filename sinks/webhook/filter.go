@@ -3,19 +3,27 @@ package webhook
 import "github.com/orderwire/orderwire/schema"
 
 // filter lets an event through when each of its sets is empty or holds the
-// event's value.
+// event's value, and the expression, if there is one, is true of it.
 type filter struct {
 	events   map[schema.EventType]bool
 	accounts map[string]bool
 	programs map[string]bool
+	where    *where
 }
 
-func newFilter(c *Config) filter {
-	return filter{events: set(c.Events), accounts: set(c.Accounts), programs: set(c.Programs)}
+func newFilter(c *Config, where *where) filter {
+	return filter{events: set(c.Events), accounts: set(c.Accounts), programs: set(c.Programs), where: where}
 }
 
-func (f *filter) match(e *schema.Event) bool {
-	return allows(f.events, e.Type) && allows(f.accounts, e.Data.Account) && allows(f.programs, e.Data.Order.ProgramID.String())
+// match's error is [ErrWhere].
+func (f *filter) match(e *schema.Event) (bool, error) {
+	if !allows(f.events, e.Type) || !allows(f.accounts, e.Data.Account) || !allows(f.programs, e.Data.Order.ProgramID.String()) {
+		return false, nil
+	}
+	if f.where == nil {
+		return true, nil
+	}
+	return f.where.match(e)
 }
 
 func set[T comparable](values []T) map[T]bool {

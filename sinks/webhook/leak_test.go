@@ -45,6 +45,7 @@ func TestErrorsAndLogsTellNoSecret(t *testing.T) {
 	for name, url := range receivers {
 		e := endpoint(t, url+"/path-token?query=token", func(c *Config) {
 			c.Headers = map[string]string{"Authorization": "header-token"}
+			c.PreviousSecrets = []string{privateOf(1)}
 			c.Timeout = 10 * time.Second
 			c.Logger = slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 		})
@@ -74,7 +75,7 @@ func TestErrorsAndLogsTellNoSecret(t *testing.T) {
 
 func searchSecrets(t *testing.T, where, text string) {
 	t.Helper()
-	for _, secret := range []string{"token", testSecret[6:20], "v1,", personal, "SN-1", "POST /"} {
+	for _, secret := range []string{"token", testSecret[6:20], privateOf(1)[5:20], "v1,", "v1a,", personal, "SN-1", "POST /"} {
 		if strings.Contains(text, secret) {
 			t.Errorf("%s tells %q: %s", where, secret, text)
 		}

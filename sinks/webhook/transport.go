@@ -2,7 +2,6 @@ package webhook
 
 import (
 	"crypto/tls"
-	"crypto/x509"
 	"net"
 	"net/http"
 	"time"
@@ -17,11 +16,15 @@ const idleConnections = 256
 // no proxy from the environment and asks for no compression, so the bound on an
 // answer is a bound on what was sent. Pings end an HTTP/2 connection that has
 // silently died, which would otherwise take every following attempt with it.
-func newTransport(g guard, roots *x509.CertPool) *http.Transport {
+func newTransport(c checked) *http.Transport {
+	secure := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: c.roots}
+	if c.identity != nil {
+		secure.GetClientCertificate = c.identity.present
+	}
 	return &http.Transport{
 		Proxy:                  nil,
-		DialContext:            newDialer(g).DialContext,
-		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots},
+		DialContext:            newDialer(c.guard).DialContext,
+		TLSClientConfig:        secure,
 		TLSHandshakeTimeout:    10 * time.Second,
 		ForceAttemptHTTP2:      true,
 		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 5 * time.Second},

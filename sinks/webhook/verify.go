@@ -1,8 +1,6 @@
 package webhook
 
 import (
-	"crypto/hmac"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/http"
@@ -36,22 +34,23 @@ var (
 // Verifier checks deliveries on the receiver's side. It may be used from
 // several goroutines.
 type Verifier struct {
-	keys [][]byte
+	keys []key
 }
 
-// NewVerifier takes the secret of the endpoint, and more than one while it
-// rotates. The error wraps [ErrSecret], also when there is none.
+// NewVerifier takes the secret of the endpoint ("whsec_…"), or the public key of
+// one that signs with ed25519 ("whpk_…"), and more than one, of either kind,
+// while it rotates. The error wraps [ErrSecret], also when there is none.
 func NewVerifier(secrets ...string) (*Verifier, error) {
 	if len(secrets) == 0 {
 		return nil, fmt.Errorf("%w: none is given", ErrSecret)
 	}
 	v := &Verifier{}
 	for i, s := range secrets {
-		key, err := parseSecret(s)
+		k, err := parseVerifying(s)
 		if err != nil {
 			return nil, fmt.Errorf("secret %d: %w", i+1, err)
 		}
-		v.keys = append(v.keys, key)
+		v.keys = append(v.keys, k)
 	}
 	return v, nil
 }
@@ -96,20 +95,9 @@ func checkTime(timestamp string, now time.Time) error {
 // signed compares every signature with every key, so that the time it takes
 // does not tell which one matched.
 func (v *Verifier) signed(id, timestamp string, body []byte, signatures []string) bool {
-	want := make([][]byte, len(v.keys))
-	for i, key := range v.keys {
-		want[i] = mac(key, id, timestamp, body)
-	}
-	ok := false
+	want, ok := newChecking(v.keys, id, timestamp, body), false
 	for _, s := range signatures[:min(len(signatures), maxSignatures)] {
-		version, encoded, _ := strings.Cut(s, ",")
-		got, err := base64.StdEncoding.Strict().DecodeString(encoded)
-		if err != nil || version != signatureVersion {
-			continue
-		}
-		for _, w := range want {
-			ok = hmac.Equal(got, w) || ok
-		}
+		ok = want.accepts(s) || ok
 	}
 	return ok
 }

@@ -151,7 +151,8 @@ func (r *recorder) parse(ctx context.Context, rec record) (schema.Data, bool, er
 		return schema.Data{}, false, r.bury(ctx, rec.raw, rec.content, err)
 	}
 	a := r.cfg.Account
-	return schema.Data{Account: a.Name, TimeZone: a.Location.String(), ObservedAt: rec.at, Order: order}, true, nil
+	at := rec.at.Truncate(time.Microsecond) // as the archive keeps it, which so gives back the same bytes
+	return schema.Data{Account: a.Name, TimeZone: a.Location.String(), ObservedAt: at, Order: order}, true, nil
 }
 
 func (r *recorder) bury(ctx context.Context, raw []byte, content uint64, reason error) error {

@@ -63,11 +63,15 @@ func (a *Archive) Sink(log *slog.Logger) archive.Config {
 // Endpoint returns an endpoint's settings.
 func (w *Webhook) Endpoint(log *slog.Logger) webhook.Config {
 	c := webhook.Config{
-		Name: w.Name, URL: string(w.URL), Secret: string(w.Secret), Accounts: w.Accounts, Programs: w.Programs,
+		Name: w.Name, URL: string(w.URL), Secret: string(w.Secret), Accounts: w.Accounts, Programs: w.Programs, Where: w.Where,
 		AllowPrivate: w.AllowPrivate, Timeout: time.Duration(w.Timeout), Headers: make(map[string]string, len(w.Headers)), Logger: log,
+		ClientCert: webhook.PEM(w.ClientCert), ClientKey: webhook.PEM(w.ClientKey), CAFile: webhook.PEM(w.CAFile),
 	}
 	for _, t := range w.Events {
 		c.Events = append(c.Events, schema.EventType(t))
+	}
+	for _, s := range w.PreviousSecrets {
+		c.PreviousSecrets = append(c.PreviousSecrets, string(s))
 	}
 	for name, value := range w.Headers {
 		c.Headers[name] = string(value)

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"net/netip"
 	"net/url"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/orderwire/orderwire/schema"
 	"github.com/orderwire/orderwire/sinks/archive"
+	"github.com/orderwire/orderwire/sinks/webhook"
 )
 
 // checker gathers mistakes.
@@ -66,6 +68,27 @@ func (a *Archive) check(k *checker) {
 	var wrong *archive.ConfigError
 	if errors.As(archive.CheckAddress(a.URL), &wrong) {
 		k.add("archive.url", wrong.Hint, "it %s", wrong.Problem)
+	}
+	a.Iceberg.check(k)
+}
+
+func (i *Iceberg) check(k *checker) {
+	const catalogs = "sqlite://PATH, postgres://… or https://… for a REST catalog"
+	if i.Catalog == "" {
+		if i.Table != "" || i.Warehouse != "" {
+			k.add("archive.iceberg.catalog", catalogs, "is missing")
+		}
+		return
+	}
+	kind, _, ok := strings.Cut(string(i.Catalog), "://")
+	if !ok || !slices.Contains([]string{"sqlite", "postgres", "postgresql", "http", "https"}, kind) {
+		k.add("archive.iceberg.catalog", catalogs, "is no catalog that is supported by this version")
+	}
+	if parts := strings.Split(i.Table, "."); i.Table != "" && (len(parts) < 2 || slices.Contains(parts, "")) {
+		k.add("archive.iceberg.table", "write namespace.table", "%q is no name of a table", i.Table)
+	}
+	if scheme, _, ok := strings.Cut(i.Warehouse, "://"); ok && scheme != "s3" && !strings.HasPrefix(kind, "http") {
+		k.add("archive.iceberg.warehouse", "give a folder on this machine, or s3://bucket/prefix", "places of kind %q are not supported by this version", scheme)
 	}
 }
 
@@ -126,11 +149,29 @@ func (p *Poll) check(k *checker, path string) {
 func (w *Webhook) check(k *checker, path string, c *Config) {
 	k.require(path+".name", w.Name, "a short name of your choice; the endpoint's cursor goes by it")
 	k.require(path+".url", string(w.URL), "the endpoint's address, https://…")
-	k.require(path+".secret", string(w.Secret), "whsec_ and base64 of 24 to 64 random bytes")
+	k.require(path+".secret", string(w.Secret), "whsec_ and base64 of 24 to 64 random bytes, or whsk_ and base64 of 32 for ed25519")
 	for i, t := range w.Events {
 		if schema.EventType(t).Token() == "" {
 			k.add(fmt.Sprintf("%s.events[%d]", path, i), "order.created, status.changed, order.updated or order.vanished", "there is no event type %q", t)
 		}
+	}
+	var wrong *webhook.ConfigError
+	if errors.As(webhook.CheckWhere(w.Where), &wrong) {
+		k.add(path+".where", wrong.Hint, "%s", wrong.Problem)
+	}
+	if w.RateLimit < 0 || math.IsInf(w.RateLimit, 0) || math.IsNaN(w.RateLimit) {
+		k.add(path+".rate_limit", "a positive number, or leave it out for no limit", "%g attempts a second", w.RateLimit)
+	}
+	if w.Concurrency < 0 {
+		k.add(path+".concurrency", "a positive number, or leave it out for 16", "%d deliveries at a time", w.Concurrency)
+	}
+	for i, d := range w.Retry {
+		if d < 0 {
+			k.add(fmt.Sprintf("%s.retry[%d]", path, i), "a pause such as 30s", "the pause is negative")
+		}
+	}
+	if !slices.Contains([]string{"", ExhaustedContinue, ExhaustedPark}, w.OnExhausted) {
+		k.add(path+".on_exhausted", ExhaustedContinue+" or "+ExhaustedPark, "%q is no way to go on after the last attempt", w.OnExhausted)
 	}
 	for i, name := range w.Accounts {
 		if !slices.ContainsFunc(c.Accounts, func(a Account) bool { return a.Name == name }) {

@@ -95,6 +95,21 @@ type Archive struct {
 	RollBytes Bytes `yaml:"roll_bytes" env:"ROLL_BYTES"`
 	// RollEvery is the age of a batch at which files are closed, default 5m.
 	RollEvery Duration `yaml:"roll_every" env:"ROLL_EVERY"`
+	// Iceberg is the table that follows the archive; off by default.
+	Iceberg Iceberg `yaml:"iceberg" envPrefix:"ICEBERG_"`
+}
+
+// Iceberg is a table of Apache Iceberg that names the archive's files.
+type Iceberg struct {
+	// Catalog is sqlite://PATH, postgres://…, or https://… for a REST catalog,
+	// with client:secret@ or token@ if need be; empty (default) switches it off.
+	Catalog Secret `yaml:"catalog" env:"CATALOG"`
+	// Table is namespace.table, default orderwire.events.
+	Table string `yaml:"table" env:"TABLE"`
+	// Warehouse is where the table's metadata is, a folder or
+	// s3://bucket/prefix, default _orderwire/iceberg below the archive; for a
+	// REST catalog the name of its warehouse.
+	Warehouse string `yaml:"warehouse" env:"WAREHOUSE"`
 }
 
 // Webhook is an endpoint that gets events by HTTP.
@@ -103,26 +118,55 @@ type Webhook struct {
 	Name string `yaml:"name"`
 	// URL of the endpoint, https. Required.
 	URL Secret `yaml:"url"`
-	// Secret signs deliveries, whsec_ and base64 of 24 to 64 bytes. Required.
+	// Secret signs deliveries, whsec_ and base64 of 24 to 64 bytes, or whsk_ and
+	// base64 of an ed25519 key. Required.
 	Secret Secret `yaml:"secret"`
+	// PreviousSecrets sign as well, while the receiver changes over; default none.
+	PreviousSecrets []Secret `yaml:"previous_secrets"`
 	// Events are the event types to deliver, default all.
 	Events []string `yaml:"events"`
 	// Accounts and Programs to deliver, default all.
 	Accounts []string `yaml:"accounts"`
 	Programs []string `yaml:"programs"`
+	// Where is an expression that delivered events satisfy, see package webhook;
+	// default none.
+	Where string `yaml:"where"`
 	// AllowPrivate lets the endpoint be plain http on a private or loopback
 	// address.
 	AllowPrivate bool `yaml:"allow_private"`
+	// ClientCert and ClientKey are the certificate for receivers that ask for one:
+	// names of PEM files, or their texts by file:PATH or ${NAME}. Files that are
+	// named are read again for each connection. Default none.
+	ClientCert Secret `yaml:"client_cert"`
+	ClientKey  Secret `yaml:"client_key"`
+	// CAFile holds the authorities, in the same way, that the receiver's
+	// certificate is checked against; default those of the system.
+	CAFile Secret `yaml:"ca_file"`
 	// Timeout of one attempt, default 15s.
 	Timeout Duration `yaml:"timeout"`
 	// Headers are sent with every delivery.
 	Headers map[string]Secret `yaml:"headers"`
 	// Concurrency is the most deliveries at a time, default 16.
 	Concurrency int `yaml:"concurrency"`
+	// RateLimit is the most attempts in a second, default 0: no limit.
+	RateLimit float64 `yaml:"rate_limit"`
+	// Unordered delivers each event by itself: one that fails does not hold up
+	// the others of its order, and they may overtake it. Default false.
+	Unordered bool `yaml:"unordered"`
+	// OnExhausted says what becomes of an order after the last attempt, when the
+	// event is in the dead letters: "continue" (default) goes on with the order's
+	// next event, "park" keeps the order parked until a person releases it.
+	OnExhausted string `yaml:"on_exhausted"`
 	// Retry lists the pauses before further attempts; default 5s, 5m, 30m, 2h,
 	// 5h, 10h, 14h, 20h, 24h.
 	Retry []Duration `yaml:"retry"`
 }
+
+// Values of Webhook.OnExhausted.
+const (
+	ExhaustedContinue = "continue"
+	ExhaustedPark     = "park"
+)
 
 // Commission is where the commission sums are kept.
 type Commission struct {

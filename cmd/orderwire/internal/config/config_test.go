@@ -157,6 +157,9 @@ func TestMistakes(t *testing.T) {
 		{"zone", "poll:", "time_zone: Mars/Olympus\n    poll:", `f:6: accounts[0].time_zone: unknown time zone "Mars/Olympus" (a name of the IANA list, such as Asia/Shanghai)`},
 		{"same name", "    poll:", "  - {name: main, base_url: 'http://x', app_key: a, app_secret: b}\n#", `f:6: accounts[1].name: "main" is already the name of accounts[0] (names must differ)`},
 		{"event type", "accounts:", "webhooks:\n  - {name: a, url: u, secret: s, events: [order.lost]}\naccounts:", `f:2: webhooks[0].events[0]: there is no event type "order.lost" (order.created, status.changed, order.updated or order.vanished)`},
+		{"rate", "accounts:", "webhooks:\n  - {name: a, url: u, secret: s, rate_limit: -1}\naccounts:", `f:2: webhooks[0].rate_limit: -1 attempts a second (a positive number, or leave it out for no limit)`},
+		{"concurrency", "accounts:", "webhooks:\n  - {name: a, url: u, secret: s, concurrency: -2}\naccounts:", `f:2: webhooks[0].concurrency: -2 deliveries at a time (a positive number, or leave it out for 16)`},
+		{"exhausted", "accounts:", "webhooks:\n  - {name: a, url: u, secret: s, on_exhausted: drop}\naccounts:", `f:2: webhooks[0].on_exhausted: "drop" is no way to go on after the last attempt (continue or park)`},
 		{"open status", "accounts:", "http: {listen: '0.0.0.0:80'}\naccounts:", `f:1: http.token: everybody could read the status at 0.0.0.0:80 (set a token, or listen on 127.0.0.1)`},
 		{"push to nobody", "poll:", "push: true\n    poll:", `f:6: accounts[0].push: the network has no address to push to (set postback.listen, such as 127.0.0.1:8081)`},
 		{"push of nobody", "accounts:", "postback: {listen: '127.0.0.1:8081'}\naccounts:", `f:1: postback.listen: no account takes pushes (set push: true on an account, or leave postback out)`},
@@ -177,6 +180,11 @@ func TestMistakes(t *testing.T) {
 		{"scheme", "accounts:", "nats:\n  url: http://h\naccounts:", `f:2: nats.url: there is no scheme "http" (nats, tls, ws or wss)`},
 		{"place", "accounts:", "archive: {url: 'gs://lake'}\naccounts:", `f:1: archive.url: places of kind "gs" are not supported by this version (give a folder on this machine, or s3://bucket/prefix)`},
 		{"secret in a place", "accounts:", "archive: {url: 's3://a:S3CR3T@lake'}\naccounts:", `f:1: archive.url: it holds credentials (take them out`},
+		{"no catalog", "accounts:", "archive: {iceberg: {table: lake.orders}}\naccounts:", `f:1: archive.iceberg.catalog: is missing (sqlite://PATH, postgres://… or https://… for a REST catalog)`},
+		{"catalog", "accounts:", "archive: {iceberg: {catalog: 'mysql://a:S3CR3T@h/db'}}\naccounts:", `f:1: archive.iceberg.catalog: is no catalog that is supported by this version (sqlite`},
+		{"table", "accounts:", "archive: {iceberg: {catalog: 'sqlite:///c.db', table: orders}}\naccounts:", `f:1: archive.iceberg.table: "orders" is no name of a table (write namespace.table)`},
+		{"warehouse", "accounts:", "archive: {iceberg: {catalog: 'sqlite:///c.db', warehouse: 'gs://lake'}}\naccounts:", `f:1: archive.iceberg.warehouse: places of kind "gs" are not supported by this version (give a folder on this machine, or s3://bucket/prefix)`},
+		{"key of iceberg", "accounts:", "archive: {iceberg: {catalogue: 'sqlite:///c.db'}}\naccounts:", `f:1: unknown key`},
 		{"size", "accounts:", "archive: {roll_bytes: many}\naccounts:", `f:1: "many" is no size; write 128MiB or 1GB`},
 	}
 	for _, tt := range tests {

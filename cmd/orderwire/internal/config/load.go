@@ -86,6 +86,9 @@ func Parse(file string, raw []byte) (*Config, error) {
 	return &c, nil
 }
 
+// File returns the name of the configuration file.
+func (c *Config) File() string { return c.source.file }
+
 // path returns a file or folder in the data directory.
 func (c *Config) path(name string) string { return filepath.Join(c.DataDir, name) }
 

@@ -52,6 +52,9 @@ type NATS struct {
 	// AllowDataLoss lets a start delete the events that exceed new bounds; by
 	// default it refuses to.
 	AllowDataLoss bool `yaml:"allow_data_loss" env:"ALLOW_DATA_LOSS"`
+	// SkipAgedOut lets sinks pass over events up to this sequence that left the log
+	// before they took them; by default (0) a sink stands still there.
+	SkipAgedOut uint64 `yaml:"skip_aged_out" env:"SKIP_AGED_OUT"`
 }
 
 // TLS says how the connection to NATS is encrypted. Each field makes it

@@ -37,9 +37,10 @@ type Line struct {
 	endpoints map[string]*webhook.Endpoint
 }
 
-// Open starts what the roles need. With an embedded log it opens all places;
-// otherwise each is opened when this process has the lease. On an error,
-// everything is closed again.
+// Open starts what the roles need. With an embedded log it opens all places, save
+// an archive on a disk or a store that cannot be used at present; otherwise each
+// is opened when this process has the lease. On an error, everything is closed
+// again.
 func Open(ctx context.Context, c *config.Config, roles []Role, log *slog.Logger) (*Line, error) {
 	l := &Line{log: log, pollers: make(map[string]*poller.Poller), endpoints: make(map[string]*webhook.Endpoint)}
 	if err := l.open(ctx, c, roles); err != nil {
@@ -67,7 +68,12 @@ func (l *Line) open(ctx context.Context, c *config.Config, roles []Role) (err er
 		return err
 	}
 	for _, p := range l.parts {
-		if _, err := p.begin(ctx); err != nil {
+		_, err := p.begin(ctx)
+		var storage *archive.StorageError
+		if errors.As(err, &storage) { // such as a full disk; Run and Once try again
+			continue
+		}
+		if err != nil {
 			return fmt.Errorf("%s %s: %w", p.kind, p.name, err)
 		}
 	}
@@ -82,7 +88,7 @@ func (l *Line) Run(ctx context.Context) error {
 	for _, p := range l.parts {
 		group.Go(func() error {
 			if l.leases == nil {
-				return p.now.Load().run(ctx)
+				return p.alone(ctx, l.log)
 			}
 			return (&shift{leases: l.leases, log: l.log}).run(ctx, p)
 		})

@@ -3,6 +3,7 @@ package line
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -38,7 +39,14 @@ func (l *Line) Once(ctx context.Context) error {
 // once works on a part in this process, or leaves it to the one that has it.
 func (l *Line) once(ctx context.Context, p *part, work func(context.Context, *session) error) error {
 	if l.leases == nil {
-		return work(ctx, p.now.Load())
+		own := p.now.Load()
+		if own == nil {
+			var err error
+			if own, err = p.begin(ctx); err != nil {
+				return fmt.Errorf("%s %s: %w", p.kind, p.name, err)
+			}
+		}
+		return work(ctx, own)
 	}
 	err := (&shift{leases: l.leases, log: l.log}).turn(ctx, p, l.leases.TryAcquire, work)
 	var held *jetstream.HeldError

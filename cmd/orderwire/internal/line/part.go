@@ -25,7 +25,8 @@ type part struct {
 	// open begins a session: it opens what the work needs.
 	open func(ctx context.Context) (*session, error)
 
-	now atomic.Pointer[session] // nil while another process does the work
+	now     atomic.Pointer[session] // nil while another process does the work, or the place cannot be opened
+	failure atomic.Pointer[string]  // why the place could not be opened, nil when it could
 }
 
 // session is a time in which this process does the work of a part.
@@ -49,10 +50,14 @@ func (p *part) lease() string { return p.kind + "." + schema.EscapeToken(p.name)
 // begin opens a session.
 func (p *part) begin(ctx context.Context) (*session, error) {
 	s, err := p.open(ctx)
-	if err == nil {
-		p.now.Store(s)
+	if err != nil {
+		text := err.Error()
+		p.failure.Store(&text)
+		return nil, err
 	}
-	return s, err
+	p.failure.Store(nil)
+	p.now.Store(s)
+	return s, nil
 }
 
 // end closes the session, if there is one.
@@ -64,6 +69,36 @@ func (p *part) end() error {
 	return s.close()
 }
 
+// pauses are those between attempts to open a place.
+func pauses() *backoff.ExponentialBackOff {
+	pause := backoff.NewExponentialBackOff()
+	pause.InitialInterval, pause.MaxInterval = time.Second, 30*time.Second
+	return pause
+}
+
+// alone works in the only process of an embedded log, until ctx ends. A place
+// that could not be opened is tried again, and the other parts go on.
+func (p *part) alone(ctx context.Context, log *slog.Logger) error {
+	pause := pauses()
+	for p.now.Load() == nil {
+		wait := pause.NextBackOff()
+		log.Error("work cannot begin, the log holds its events", p.kind, p.name, "error", *p.failure.Load(), "again_in", wait.Round(time.Millisecond))
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return nil
+		}
+		_, err := p.begin(ctx)
+		if ctx.Err() != nil {
+			return nil //nolint:nilerr // whatever was cut off by the end of ctx is no failure
+		}
+		if err == nil {
+			log.Info("work begins now", p.kind, p.name)
+		}
+	}
+	return p.now.Load().run(ctx)
+}
+
 // shift does a part's work in turns with other processes, until ctx ends.
 type shift struct {
 	leases *jetstream.Leases
@@ -72,8 +107,7 @@ type shift struct {
 
 // run waits for the part's lease, works while it has it, and waits again.
 func (s *shift) run(ctx context.Context, p *part) error {
-	pause := backoff.NewExponentialBackOff()
-	pause.InitialInterval, pause.MaxInterval = time.Second, 30*time.Second
+	pause := pauses()
 	for {
 		err := s.turn(ctx, p, s.leases.Acquire, func(held context.Context, own *session) error {
 			pause.Reset()

@@ -2,6 +2,7 @@ package line
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -49,16 +50,24 @@ func (l *Line) planAccounts(ctx context.Context, c *config.Config) error {
 }
 
 func (l *Line) planArchive(_ context.Context, c *config.Config) error {
+	settings, closeTable := c.Archive.Sink(l.log), func() error { return nil }
+	table, err := newTable(&c.Archive, l.log) // here, so that a mistake ends the start
+	if err != nil {
+		return err
+	}
+	if table != nil {
+		settings.Follower, closeTable = table, table.Close
+	}
 	l.add("sink", string(Archive), func(ctx context.Context) (*session, error) {
-		a, err := archive.Open(ctx, c.Archive.Sink(l.log))
+		a, err := archive.Open(ctx, settings)
 		if err != nil {
 			return nil, err
 		}
 		l.place(func() { l.archive = a })
 		return fed(pipeline.NewRunner(pipeline.RunnerConfig{
 			Name: string(Archive), Sink: a, Follow: l.orders.Follow, Bury: l.orders.Bury,
-			FlushEvery: time.Duration(c.Archive.RollEvery), Logger: l.log,
-		}), a.Close), nil
+			FlushEvery: time.Duration(c.Archive.RollEvery), Retention: l.archiveRetention(c), Logger: l.log,
+		}), func() error { return errors.Join(a.Close(), closeTable()) }), nil
 	})
 	return nil
 }
@@ -71,7 +80,8 @@ func (l *Line) planCommission(_ context.Context, c *config.Config) error {
 		}
 		l.place(func() { l.books = b })
 		return fed(pipeline.NewRunner(pipeline.RunnerConfig{
-			Name: string(Commission), Sink: b, Follow: l.orders.Follow, Bury: l.orders.Bury, Logger: l.log,
+			Name: string(Commission), Sink: b, Follow: l.orders.Follow, Bury: l.orders.Bury,
+			Retention: l.commissionRetention(c), Logger: l.log,
 		}), func() error {
 			l.place(func() { l.books = nil })
 			return b.Close()
@@ -90,8 +100,10 @@ func (l *Line) planWebhooks(_ context.Context, c *config.Config) error {
 		l.endpoints[w.Name] = endpoint
 		l.add("endpoint", w.Name, func(context.Context) (*session, error) {
 			return fed(pipeline.NewCourier(pipeline.CourierConfig{
-				Name: w.Name, Deliverer: endpoint, Follow: l.orders.Follow, Bury: l.orders.Bury, Cursors: l.orders,
-				Concurrency: w.Concurrency, Schedule: w.Schedule(), Logger: l.log,
+				Name: w.Name, Deliverer: answering{endpoint}, Follow: l.orders.Follow, Bury: l.orders.Bury, Cursors: l.orders,
+				Parked: l.orders, Recall: l.orders.Next, HoldExhausted: w.OnExhausted == config.ExhaustedPark, Unordered: w.Unordered,
+				Concurrency: w.Concurrency, RateLimit: w.RateLimit, Schedule: w.Schedule(),
+				Retention: l.webhookRetention(c, w.Name), Logger: l.log,
 			}), nil), nil
 		})
 	}

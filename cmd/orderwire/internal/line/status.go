@@ -44,12 +44,14 @@ type Account struct {
 	Failure   string    `json:"failure,omitzero"`
 }
 
-// Sink tells how far a sink is; nothing of that when this process is on standby.
+// Sink tells how far a sink is; nothing of that when this process is on standby or
+// could not open the sink's place.
 type Sink struct {
 	Name string `json:"name"`
 	Work
-	Position uint64 `json:"position"` // last sequence that is settled
-	Lag      uint64 `json:"lag"`      // events in the log behind it
+	Closed   bool   `json:"closed,omitzero"` // its place could not be opened yet, Failure says why
+	Position uint64 `json:"position"`        // last sequence that is settled
+	Lag      uint64 `json:"lag"`             // events in the log behind it
 	Failure  string `json:"failure,omitzero"`
 }
 
@@ -67,6 +69,7 @@ func (l *Line) Status(ctx context.Context) (Status, error) {
 			s.Accounts = append(s.Accounts, l.account(p, w))
 		} else {
 			s.Sinks = append(s.Sinks, p.sink(w, last))
+			l.tableFailure(&s.Sinks[len(s.Sinks)-1])
 		}
 	}
 	return s, nil
@@ -82,7 +85,7 @@ func (l *Line) Holders() map[string]jetstream.Holder {
 
 func (l *Line) work(p *part, holders map[string]jetstream.Holder) Work {
 	h := holders[p.lease()]
-	return Work{Holder: h.Holder, Since: h.Since, Standby: p.now.Load() == nil}
+	return Work{Holder: h.Holder, Since: h.Since, Standby: l.leases != nil && p.now.Load() == nil}
 }
 
 func (l *Line) account(p *part, w Work) Account {
@@ -96,10 +99,23 @@ func (l *Line) account(p *part, w Work) Account {
 func (p *part) sink(w Work, last uint64) Sink {
 	own := p.now.Load()
 	if own == nil {
-		return Sink{Name: p.name, Work: w}
+		s := Sink{Name: p.name, Work: w, Closed: !w.Standby}
+		if failure := p.failure.Load(); failure != nil {
+			s.Failure = *failure
+		}
+		return s
 	}
 	at := own.feed.Progress()
 	return Sink{Name: p.name, Work: w, Position: at.Position, Lag: last - min(at.Position, last), Failure: at.Failure}
+}
+
+// tableFailure says why the table of Iceberg is behind, unless the archive itself
+// has a failure.
+func (l *Line) tableFailure(s *Sink) {
+	if s.Name != string(Archive) || s.Standby || s.Failure != "" {
+		return
+	}
+	s.Failure = l.Archived().Behind
 }
 
 // Archived returns the archive's figures; zero when this process runs none.

@@ -2,6 +2,7 @@ package duckdbtest
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
@@ -15,6 +16,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/orderwire/orderwire/schema"
+	"github.com/orderwire/orderwire/sinks/archive"
 )
 
 const (
@@ -60,6 +62,48 @@ func BenchmarkMonthByProgram(b *testing.B) {
 			}
 			b.ReportMetric(float64(bytesOf(b, form.dir, form.suffix))/benchEvents, "B/event")
 		})
+	}
+}
+
+// BenchmarkMonthOfSmallFiles measures the scan of a month's commission by program
+// from twelve files for each day, and from the one that a compaction makes of them.
+func BenchmarkMonthOfSmallFiles(b *testing.B) {
+	const days, perFile = 30, benchPerDay / 12
+	dir, r := b.TempDir(), rand.New(rand.NewPCG(1, 2))
+	a, err := archive.Open(b.Context(), archive.Config{Dir: dir})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for i := 0; i < days*benchPerDay; i += perFile {
+		var batch []schema.Entry
+		for n := i; n < i+perFile; n++ {
+			batch = append(batch, schema.Entry{Sequence: uint64(n + 1), Stored: stored, Event: benchEvent(r, n)})
+		}
+		if err := errors.Join(a.Write(b.Context(), batch), a.Flush(b.Context())); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := a.Close(); err != nil {
+		b.Fatal(err)
+	}
+	const query = "SELECT program_id, sum(siter_commission) FROM events GROUP BY ALL"
+	var answers [2][]string
+	for i, name := range []string{"small", "compacted"} {
+		if i == 1 {
+			compacted(b, dir)
+		}
+		l := openLake(b, dir)
+		answers[i] = l.ask(b, query)
+		slices.Sort(answers[i])
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				l.ask(b, query)
+			}
+			b.ReportMetric(float64(bytesOf(b, dir, ".parquet"))/(days*benchPerDay), "B/event")
+		})
+	}
+	if !slices.Equal(answers[0], answers[1]) {
+		b.Errorf("before %v, after %v", answers[0], answers[1])
 	}
 }
 

@@ -7,10 +7,16 @@ import (
 	"github.com/orderwire/orderwire/schema"
 )
 
-// DuckDB finds in the set that the runner has written what the log holds. Every
-// wanted number is computed from the log's entries.
+// DuckDB finds in the set that the runner has written what the log holds, and again
+// after a compaction. Every wanted number is computed from the log's entries.
 func TestSetFromTheLog(t *testing.T) {
 	log, dir := archivedLog(t)
+	checkSet(t, dir, log)
+	compacted(t, dir)
+	t.Run("compacted", func(t *testing.T) { checkSet(t, dir, log) })
+}
+
+func checkSet(t *testing.T, dir string, log []schema.Entry) {
 	l := openLake(t, dir)
 	for name, check := range map[string]func(testing.TB, *lake, []schema.Entry){
 		"each sequence once": checkSequences, "partitions": checkPartitions, "sums": checkSums, "times": checkTimes,

@@ -1,0 +1,31 @@
+package line
+
+import (
+	"context"
+	"errors"
+
+	"github.com/orderwire/orderwire/schema"
+	"github.com/orderwire/orderwire/sinks/webhook"
+)
+
+// answering lets the courier see which status an endpoint has answered with.
+type answering struct{ endpoint *webhook.Endpoint }
+
+// Deliver implements [pipeline.Deliverer].
+func (a answering) Deliver(ctx context.Context, e schema.Entry) error {
+	err := a.endpoint.Deliver(ctx, e)
+	var failed *webhook.DeliveryError
+	if errors.As(err, &failed) {
+		return answer{failed}
+	}
+	return err
+}
+
+// answer is a failed delivery.
+type answer struct{ *webhook.DeliveryError }
+
+// Status is that of the answer, 0 when there was none.
+func (a answer) Status() int { return a.StatusCode }
+
+// Unwrap returns the endpoint's own error.
+func (a answer) Unwrap() error { return a.DeliveryError }

@@ -160,7 +160,7 @@ func (c *Courier) route(parent context.Context) error {
 	return err
 }
 
-func (c *Courier) cursorName() string { return "endpoint." + schema.EscapeToken(c.cfg.Name) }
+func (c *Courier) cursorName() string { return cursorName(c.cfg.Name) }
 
 // loop runs until ctx ends, the log is drained, or a Replay has no more entries.
 func (r *route) loop(ctx context.Context) error {

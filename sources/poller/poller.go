@@ -23,7 +23,7 @@ type Poller struct {
 
 type counters struct {
 	polls, pages, details, created, changed, unchanged, bad atomic.Int64
-	hints                                                   atomic.Int64
+	hints, failures                                         atomic.Int64
 	lastPoll                                                atomic.Int64 // Unix nanoseconds
 	failure                                                 atomic.Pointer[string]
 }
@@ -39,6 +39,7 @@ type Stats struct {
 	Unchanged int64     // records that gave no event
 	Bad       int64     // records that went to the dead letters
 	Hints     int64     // orders fetched out of turn, see [Poller.Fetch]
+	Failures  int64     // polls that failed
 	LastPoll  time.Time // end of the last complete poll, zero for none
 	Failure   string    // why the last poll failed, "" when it did not
 }
@@ -54,6 +55,7 @@ func (p *Poller) Stats() Stats {
 		Account: p.cfg.Account.Name, Polls: p.stats.polls.Load(), Pages: p.stats.pages.Load(),
 		Details: p.stats.details.Load(), Created: p.stats.created.Load(), Changed: p.stats.changed.Load(),
 		Unchanged: p.stats.unchanged.Load(), Bad: p.stats.bad.Load(), Hints: p.stats.hints.Load(),
+		Failures: p.stats.failures.Load(),
 	}
 	if t := p.stats.lastPoll.Load(); t != 0 {
 		s.LastPoll = time.Unix(0, t)
@@ -98,6 +100,9 @@ func (p *Poller) Poll(ctx context.Context) error {
 	if err != nil {
 		text := err.Error()
 		p.stats.failure.Store(&text)
+		if ctx.Err() == nil {
+			p.stats.failures.Add(1)
+		}
 		return fmt.Errorf("account %s: %w", p.cfg.Account.Name, err)
 	}
 	p.stats.failure.Store(nil)

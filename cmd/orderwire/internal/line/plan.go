@@ -42,7 +42,7 @@ func (l *Line) planAccounts(ctx context.Context, c *config.Config) error {
 			Account: account, Network: client, Log: l.orders, Publisher: l.orders.Publisher(), Logger: l.log,
 		})
 		l.pollers[a.Name] = p
-		l.add("account", a.Name, func(context.Context) (*session, error) {
+		l.add(accountKind, a.Name, func(context.Context) (*session, error) {
 			return &session{run: l.polling(a, p), poll: p.Poll}, nil
 		})
 	}
@@ -58,7 +58,7 @@ func (l *Line) planArchive(_ context.Context, c *config.Config) error {
 	if table != nil {
 		settings.Follower, closeTable = table, table.Close
 	}
-	l.add("sink", string(Archive), func(ctx context.Context) (*session, error) {
+	l.add(sinkKind, string(Archive), func(ctx context.Context) (*session, error) {
 		a, err := archive.Open(ctx, settings)
 		if err != nil {
 			return nil, err
@@ -73,7 +73,7 @@ func (l *Line) planArchive(_ context.Context, c *config.Config) error {
 }
 
 func (l *Line) planCommission(_ context.Context, c *config.Config) error {
-	l.add("sink", string(Commission), func(ctx context.Context) (*session, error) {
+	l.add(sinkKind, string(Commission), func(ctx context.Context) (*session, error) {
 		b, err := commission.Open(ctx, string(c.Commission.DSN))
 		if err != nil {
 			return nil, err
@@ -98,7 +98,7 @@ func (l *Line) planWebhooks(_ context.Context, c *config.Config) error {
 			return err
 		}
 		l.endpoints[w.Name] = endpoint
-		l.add("endpoint", w.Name, func(context.Context) (*session, error) {
+		l.add(endpointKind, w.Name, func(context.Context) (*session, error) {
 			return fed(pipeline.NewCourier(pipeline.CourierConfig{
 				Name: w.Name, Deliverer: answering{endpoint}, Follow: l.orders.Follow, Bury: l.orders.Bury, Cursors: l.orders,
 				Parked: l.orders, Recall: l.orders.Next, HoldExhausted: w.OnExhausted == config.ExhaustedPark, Unordered: w.Unordered,

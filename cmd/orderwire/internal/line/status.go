@@ -40,20 +40,28 @@ type Account struct {
 	Unchanged int64     `json:"unchanged"`
 	Pushed    int64     `json:"pushed,omitzero"` // orders fetched because the network pushed them
 	Bad       int64     `json:"bad"`
+	Failures  int64     `json:"failures,omitzero"` // polls that failed since the start
 	LastPoll  time.Time `json:"last_poll,omitzero"`
 	Failure   string    `json:"failure,omitzero"`
 }
 
-// Sink tells how far a sink is; nothing of that when this process is on standby or
-// could not open the sink's place.
+// Sink tells how far a sink or an endpoint is; nothing of that when this process
+// is on standby or could not open the sink's place.
 type Sink struct {
+	Kind string `json:"kind"` // sink or endpoint
 	Name string `json:"name"`
 	Work
 	Closed   bool   `json:"closed,omitzero"` // its place could not be opened yet, Failure says why
 	Position uint64 `json:"position"`        // last sequence that is settled
 	Lag      uint64 `json:"lag"`             // events in the log behind it
 	Failure  string `json:"failure,omitzero"`
+	// Delivery is nil for a sink.
+	Delivery *Delivery `json:"delivery,omitzero"`
 }
+
+// Idle reports that this process can say nothing of it: another does the work, or
+// its place is not open.
+func (s *Sink) Idle() bool { return s.Standby || s.Closed }
 
 // Status asks the log for its end and everything else for its progress.
 func (l *Line) Status(ctx context.Context) (Status, error) {
@@ -65,14 +73,23 @@ func (l *Line) Status(ctx context.Context) (Status, error) {
 	holders := l.Holders()
 	for _, p := range l.parts {
 		w := l.work(p, holders)
-		if p.kind == "account" {
+		if p.kind == accountKind {
 			s.Accounts = append(s.Accounts, l.account(p, w))
-		} else {
-			s.Sinks = append(s.Sinks, p.sink(w, last))
-			l.tableFailure(&s.Sinks[len(s.Sinks)-1])
+			continue
 		}
+		sink, err := l.sink(ctx, p, w, last)
+		if err != nil {
+			return Status{}, err
+		}
+		s.Sinks = append(s.Sinks, sink)
 	}
 	return s, nil
+}
+
+// Ready asks the log whether it answers.
+func (l *Line) Ready(ctx context.Context) error {
+	_, err := l.orders.Last(ctx)
+	return err
 }
 
 // Holders returns who has which lease; nothing with an embedded log.
@@ -92,27 +109,36 @@ func (l *Line) account(p *part, w Work) Account {
 	st := l.pollers[p.name].Stats()
 	return Account{
 		Name: st.Account, Work: w, Polls: st.Polls, Created: st.Created, Changed: st.Changed, Unchanged: st.Unchanged,
-		Pushed: st.Hints, Bad: st.Bad, LastPoll: st.LastPoll, Failure: st.Failure,
+		Pushed: st.Hints, Bad: st.Bad, Failures: st.Failures, LastPoll: st.LastPoll, Failure: st.Failure,
 	}
 }
 
-func (p *part) sink(w Work, last uint64) Sink {
+func (l *Line) sink(ctx context.Context, p *part, w Work, last uint64) (Sink, error) {
+	s := Sink{Kind: p.kind, Name: p.name, Work: w}
 	own := p.now.Load()
 	if own == nil {
-		s := Sink{Name: p.name, Work: w, Closed: !w.Standby}
+		s.Closed = !w.Standby
 		if failure := p.failure.Load(); failure != nil {
 			s.Failure = *failure
 		}
-		return s
+		return s, nil
 	}
 	at := own.feed.Progress()
-	return Sink{Name: p.name, Work: w, Position: at.Position, Lag: last - min(at.Position, last), Failure: at.Failure}
+	s.Position, s.Failure = at.Position, at.Failure
+	if p.kind == endpointKind {
+		if err := l.delivery(ctx, &s, at, last); err != nil {
+			return s, err
+		}
+	}
+	s.Lag = last - min(s.Position, last)
+	l.tableFailure(&s)
+	return s, nil
 }
 
 // tableFailure says why the table of Iceberg is behind, unless the archive itself
 // has a failure.
 func (l *Line) tableFailure(s *Sink) {
-	if s.Name != string(Archive) || s.Standby || s.Failure != "" {
+	if s.Kind != sinkKind || s.Name != string(Archive) || s.Standby || s.Failure != "" {
 		return
 	}
 	s.Failure = l.Archived().Behind

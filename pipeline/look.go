@@ -1,0 +1,21 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/orderwire/orderwire/schema"
+)
+
+func cursorName(endpoint string) string { return "endpoint." + schema.EscapeToken(endpoint) }
+
+// LoadEndpointCursor reads how far the courier of an endpoint got, from any
+// process: as of a fifth of a second ago when it runs. False says that it has
+// never delivered anything.
+func LoadEndpointCursor(ctx context.Context, cursors CursorStore, endpoint string) (c Cursor, begun bool, err error) {
+	begun, err = cursors.LoadCursor(ctx, cursorName(endpoint), &c)
+	if err != nil {
+		return Cursor{}, false, fmt.Errorf("endpoint %s: %w", endpoint, err)
+	}
+	return c, begun, nil
+}

@@ -34,6 +34,8 @@ type outcome struct {
 	failed error         // of the attempt
 	final  bool          // no further attempt; the event is in the dead letters
 	status int           // of the receiver's answer, 0 for none
+	began  time.Time     // when the attempt did; zero when nobody keeps attempts
+	took   time.Duration // from then on
 	pause  time.Duration // that the receiver asked for
 	err    error         // the route cannot go on
 }
@@ -55,8 +57,7 @@ func (c *Courier) do(ctx, own context.Context, j job) (o outcome) {
 	if j.recall != nil && !c.recall(ctx, &o) {
 		return o
 	}
-	o.failed = c.cfg.Deliverer.Deliver(own, *o.entry)
-	if o.failed == nil {
+	if o.failed = c.deliver(own, &o); o.failed == nil {
 		return o
 	}
 	if o.cut = own.Err() != nil; o.cut {
@@ -71,6 +72,17 @@ func (c *Courier) do(ctx, own context.Context, j job) (o outcome) {
 		})
 	}
 	return o
+}
+
+// deliver makes the attempt, and takes its time if somebody keeps attempts.
+func (c *Courier) deliver(ctx context.Context, o *outcome) error {
+	if c.cfg.Attempted == nil {
+		return c.cfg.Deliverer.Deliver(ctx, *o.entry)
+	}
+	o.began = time.Now()
+	err := c.cfg.Deliverer.Deliver(ctx, *o.entry)
+	o.took = time.Since(o.began)
+	return err
 }
 
 // judge reads what the error says of itself.
@@ -93,18 +105,22 @@ func (c *Courier) judge(o *outcome) {
 	}
 }
 
-// recall reads the event that a parked order is owed. It returns false when there
-// is nothing to deliver.
+// recall reads the event that a parked order is owed: the next one that the
+// endpoint wants. It returns false when there is nothing to deliver.
 func (c *Courier) recall(ctx context.Context, o *outcome) bool {
-	from, poison := o.recall.First, false
+	p, poison := o.recall, false // a copy of the order's own
 	for {
-		e, found, err := c.cfg.Recall(ctx, o.recall.Key, from)
-		if errors.Is(err, ErrPoison) && e.Sequence >= from { // it was buried when it came along
-			from, poison = e.Sequence+1, true
+		e, found, err := c.cfg.Recall(ctx, p.Key, p.First)
+		if errors.Is(err, ErrPoison) && e.Sequence >= p.First { // it was buried when it came along
+			p.First, poison = e.Sequence+1, true
 			continue
 		}
 		if err == nil && !poison {
-			e, found, err = c.whole(ctx, o.recall, e, found)
+			e, found, err = c.whole(ctx, p, e, found)
+		}
+		if err == nil && found && e.Sequence <= o.limit && ctx.Err() == nil && !c.wants(&e.Event) {
+			p.First, p.Version = e.Sequence+1, e.Event.Data.Version+1
+			continue
 		}
 		switch {
 		case ctx.Err() != nil:

@@ -61,6 +61,15 @@ type CourierConfig struct {
 	// success between them, after which the endpoint is paused and probed; 0 means
 	// 100, less than 0 never.
 	BreakAfter int
+	// Wants says which events are for the endpoint; nil means all. The others are
+	// settled when they are taken from the log: they take no slot, do not count for
+	// the rate, and are no success for the breaker. It is also asked about the events
+	// of parked orders, then from other goroutines.
+	Wants func(*schema.Event) bool
+	// Attempted gets every attempt whose outcome is known, in the order of the
+	// outcomes. It is called by one goroutine, which all deliveries wait for: it must
+	// not block. What the end of the process cuts off is no attempt. Nil: none.
+	Attempted func(Attempt)
 	// Retention notices events that the log no longer holds; see [GapError].
 	Retention Retention
 	// Logger gets failures. Nil discards them.

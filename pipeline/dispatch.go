@@ -88,6 +88,7 @@ func (r *route) conclude(ctx context.Context, o outcome) error {
 	r.pace.answers++
 	switch {
 	case o.err != nil:
+		r.tell(&o, OutcomeFailed, time.Time{}) // it comes again, which is not planned yet
 		return o.err
 	case o.cut:
 		r.again(o.order)
@@ -96,7 +97,7 @@ func (r *route) conclude(ctx context.Context, o outcome) error {
 		r.postpone(o)
 		return nil //nolint:nilerr // it is tried again later
 	case o.none:
-		r.advance(o.order, o.limit+1, o.order.Version)
+		r.advance(o.order, o.limit+1, o.recall.Version)
 		return nil
 	case o.failed != nil:
 		return r.fail(ctx, o)
@@ -107,6 +108,7 @@ func (r *route) conclude(ctx context.Context, o outcome) error {
 			return err
 		}
 	}
+	r.tell(&o, OutcomeDelivered, time.Time{})
 	r.pass(o)
 	return nil
 }
@@ -171,6 +173,7 @@ func (r *route) postpone(o outcome) {
 // when it is in the dead letters.
 func (r *route) fail(ctx context.Context, o outcome) error {
 	if o.status == http.StatusGone && !r.finite {
+		r.tell(&o, OutcomeFailed, time.Time{})
 		r.again(o.order)
 		return r.disable(ctx)
 	}
@@ -185,6 +188,7 @@ func (r *route) fail(ctx context.Context, o outcome) error {
 		}
 	}
 	if wasOpen && !o.final { // it does not count
+		r.tell(&o, OutcomeFailed, r.breaker.at)
 		r.again(o.order)
 		return nil
 	}
@@ -202,12 +206,15 @@ func (r *route) retry(out outcome) error {
 	switch {
 	case out.final && r.cfg.HoldExhausted && r.cfg.Parked != nil:
 		o.Held, o.Attempts = true, out.tries
+		r.tell(&out, OutcomeGivenUp, time.Time{})
 	case out.final:
+		r.tell(&out, OutcomeGivenUp, time.Time{})
 		r.pass(out)
 		return nil
 	default:
 		o.Attempts = out.tries
 		o.Next = r.now.Add(max(jitter(r.cfg.Schedule[out.tries-1]), out.pause))
+		r.tell(&out, OutcomeFailed, r.nextOf(o))
 	}
 	switch {
 	case o.durable:

@@ -40,6 +40,10 @@ func (r *route) take(ctx context.Context, msg *message.Message) error {
 		r.mark(e.Sequence)
 		return nil
 	}
+	if !r.wants(&e.Event) {
+		r.mark(e.Sequence)
+		return nil
+	}
 	r.enqueue(e)
 	return nil
 }

@@ -89,7 +89,7 @@ func startJetStream(nc *nats.Conn, cfg Config) (jetstream.JetStream, error) {
 	if err := checkVersion(nc); err != nil {
 		return nil, err
 	}
-	js, err := jetstream.New(nc, jetstream.WithDefaultTimeout(cfg.Timeout))
+	js, err := jetstream.New(nc, jetstream.WithDefaultTimeout(cfg.Timeout), jetstream.WithPublishAsyncTimeout(cfg.Timeout))
 	if err != nil {
 		return nil, fmt.Errorf("JetStream: %w", err)
 	}

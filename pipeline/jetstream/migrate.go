@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -26,7 +27,12 @@ func ensure(ctx context.Context, js jetstream.JetStream, c StreamConfig, log *sl
 		return err
 	}
 	for _, b := range c.blueprints() {
-		if err := c.bring(ctx, js, b, log); err != nil {
+		err := c.bring(ctx, js, b, log)
+		if b.expendable && refusedForGood(err) {
+			log.Warn("going on without a stream", "error", err)
+			continue
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -85,6 +91,13 @@ func (c StreamConfig) bring(ctx context.Context, js jetstream.JetStream, b bluep
 	return last
 }
 
+// refusedForGood reports whether the server has said no, which trying again does
+// not change: because of its limits, for instance.
+func refusedForGood(err error) bool {
+	var api *jetstream.APIError
+	return errors.As(err, &api) && !unavailable(err)
+}
+
 // isRace reports whether a request may have failed because somebody else made
 // or removed the stream since it was looked at.
 func isRace(err error) bool {
@@ -113,6 +126,7 @@ func (c StreamConfig) plan(ctx context.Context, js jetstream.JetStream, b bluepr
 	}
 	wanted := b.adapted(old)
 	p.Changes = changes(&old, &wanted)
+	c.AllowDataLoss = c.AllowDataLoss || b.expendable
 	p.Refused, err = c.refuse(ctx, s, &wanted)
 	return p, wanted, err
 }
@@ -146,6 +160,8 @@ func hint(err error) error {
 		return fmt.Errorf("%w (start the NATS server with JetStream: nats-server -js)", err)
 	case errors.As(err, &api) && api.ErrorCode == codeNoReplicas:
 		return fmt.Errorf("%w (a single NATS server holds one replica: set nats.replicas to 1, or nats.url to a cluster)", err)
+	case errors.As(err, &api) && slices.Contains(codesNoSpace, api.ErrorCode):
+		return fmt.Errorf("%w (a bounded stream reserves its space: lower nats.max_bytes or nats.attempts_max_bytes, or give the server more)", err)
 	case errors.As(err, &api) && api.ErrorCode == codeNoPeers:
 		return fmt.Errorf("%w (nats.replicas needs as many servers with JetStream, with enough space: see nats server report jetstream)", err)
 	default:
@@ -158,3 +174,6 @@ const (
 	codeNoPeers    jetstream.ErrorCode = 10005
 	codeNoReplicas jetstream.ErrorCode = 10074
 )
+
+// codesNoSpace are the server's refusals of a stream whose bytes it cannot reserve.
+var codesNoSpace = []jetstream.ErrorCode{10002, 10028, 10047}

@@ -61,7 +61,7 @@ func update(tb testing.TB, url, stream string, change func(*natsjs.StreamConfig)
 func TestMigrate(t *testing.T) {
 	t.Parallel()
 	url := pipelinetest.Server(t, t.TempDir()).URL()
-	if text := mustReopen(t, url, jetstream.StreamConfig{}); strings.Count(text, ": new") != 7 {
+	if text := mustReopen(t, url, jetstream.StreamConfig{}); strings.Count(text, ": new") != 8 {
 		t.Errorf("a new installation logs:\n%s", text)
 	}
 	if text := mustReopen(t, url, jetstream.StreamConfig{}); text != "" {

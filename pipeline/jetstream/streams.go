@@ -12,19 +12,21 @@ import (
 
 // Names on the server.
 const (
-	StreamName     = "ORDERS"     // the log
-	DeadStreamName = "ORDERS_DLQ" // dead letters
-	StateBucket    = "orders"     // last event of each order
-	CursorBucket   = "orderwire_cursors"
-	CoverageBucket = "orderwire_coverage"
-	LeaseBucket    = "orderwire_leases"
-	ParkedBucket   = "orderwire_parked"
+	StreamName        = "ORDERS"             // the log
+	DeadStreamName    = "ORDERS_DLQ"         // dead letters
+	AttemptStreamName = "ORDERWIRE_ATTEMPTS" // attempts to deliver, in chunks
+	StateBucket       = "orders"             // last event of each order
+	CursorBucket      = "orderwire_cursors"
+	CoverageBucket    = "orderwire_coverage"
+	LeaseBucket       = "orderwire_leases"
+	ParkedBucket      = "orderwire_parked"
 
-	bucketPrefix  = "KV_"
-	stateStream   = bucketPrefix + StateBucket
-	statePrefix   = "$KV." + StateBucket + "."
-	orderSubjects = schema.SubjectRoot + ".*.*.*.*"
-	deadSubjects  = "orders_dlq"
+	bucketPrefix    = "KV_"
+	stateStream     = bucketPrefix + StateBucket
+	statePrefix     = "$KV." + StateBucket + "."
+	orderSubjects   = schema.SubjectRoot + ".*.*.*.*"
+	deadSubjects    = "orders_dlq"
+	attemptSubjects = "orderwire_attempts"
 )
 
 const (
@@ -62,6 +64,10 @@ type StreamConfig struct {
 	DuplicateWindow time.Duration
 	// DeadMaxAge is how long dead letters stay; 0 means for ever.
 	DeadMaxAge time.Duration
+	// AttemptsMaxAge and AttemptsMaxBytes bound the attempts to deliver that are
+	// kept; 0 means 7 days and 256 MiB. A tighter bound deletes what exceeds it.
+	AttemptsMaxAge   time.Duration
+	AttemptsMaxBytes int64
 	// AllowDataLoss makes changes that delete events, instead of refusing them.
 	AllowDataLoss bool
 
@@ -77,12 +83,15 @@ type blueprint struct {
 	settings func(*jetstream.StreamConfig)
 	// needs are the subjects that a stream must have to be ours; it may have more.
 	needs []string
+	// expendable marks a stream without which everything else works: it may lose
+	// what it holds, and a server that does not make it is no reason not to start.
+	expendable bool
 }
 
 func (c StreamConfig) blueprints() []blueprint {
 	return []blueprint{c.log(), c.state(), c.dead(), c.bucket(CursorBucket, "How far each account and endpoint got", 0),
 		c.bucket(CoverageBucket, "Windows that were read completely", coverageAge),
-		c.bucket(LeaseBucket, "Which process works on what", leaseAge), c.parked()}
+		c.bucket(LeaseBucket, "Which process works on what", leaseAge), c.parked(), c.attempts()}
 }
 
 func (c StreamConfig) log() blueprint {
@@ -115,17 +124,21 @@ func stateSource() *jetstream.StreamSource {
 }
 
 func (c StreamConfig) state() blueprint {
-	mode := jetstream.DefaultPersistMode
-	if c.asyncState && !c.Memory && c.replicas() == 1 {
-		mode = jetstream.AsyncPersistMode
-	}
 	return blueprint{
 		base: jetstream.StreamConfig{
 			Name: stateStream, Description: "Last event of each order, kept by the server from " + StreamName,
-			Sources: []*jetstream.StreamSource{stateSource()}, MaxMsgsPerSubject: 1, DenyDelete: true, PersistMode: mode,
+			Sources: []*jetstream.StreamSource{stateSource()}, MaxMsgsPerSubject: 1, DenyDelete: true, PersistMode: c.unsynced(),
 		},
 		settings: func(s *jetstream.StreamConfig) { c.common(s, true) },
 	}
+}
+
+// unsynced is the mode of what may lose its end in a crash.
+func (c StreamConfig) unsynced() jetstream.PersistModeType {
+	if c.asyncState && !c.Memory && c.replicas() == 1 {
+		return jetstream.AsyncPersistMode
+	}
+	return jetstream.DefaultPersistMode
 }
 
 func (c StreamConfig) dead() blueprint {

@@ -3,11 +3,7 @@ package pipeline
 import (
 	"context"
 	"fmt"
-
-	"github.com/orderwire/orderwire/schema"
 )
-
-func cursorName(endpoint string) string { return "endpoint." + schema.EscapeToken(endpoint) }
 
 // LoadEndpointCursor reads how far the courier of an endpoint got, from any
 // process: as of a fifth of a second ago when it runs. False says that it has

@@ -109,7 +109,7 @@ func printOwed(w io.Writer, all []endpoints.Owed) error {
 // explain writes what the table has no room for, a line each.
 func explain(w io.Writer, e *endpoints.Owed) error {
 	var lines []string
-	if e.State != "active" && e.Reason != "" {
+	if e.State != endpoints.StateActive && e.Reason != "" {
 		since := ""
 		if !e.Since.IsZero() {
 			since = " since " + e.Since.Local().Format(time.DateTime)

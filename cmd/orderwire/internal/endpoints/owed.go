@@ -1,4 +1,3 @@
-// Package endpoints knows the endpoints that get events by HTTP, and what they are owed.
 package endpoints
 
 import (
@@ -33,7 +32,7 @@ type Owed struct {
 	Gap         *Gap   `json:"gap,omitzero"`
 	DeadLetters uint64 `json:"dead_letters"` // events that were given up; they are not owed
 
-	State  string    `json:"state"`           // active, paused, disabled or broken
+	State  string    `json:"state"`           // StateActive and so on
 	Reason string    `json:"reason,omitzero"` // of that, "" when none is known
 	Since  time.Time `json:"since,omitzero"`  // of that, zero when it is not known
 }
@@ -123,5 +122,10 @@ func openTally(ctx context.Context, log OwedLog, w *config.Webhook) (*tally, err
 	if a.DeadLetters, err = log.DeadLetters(ctx, w.Name); err != nil {
 		return nil, fmt.Errorf("endpoint %s: %w", w.Name, err)
 	}
-	return a, a.stand(ctx, log)
+	stands := View{Name: w.Name}
+	if err := stands.stand(ctx, log); err != nil {
+		return nil, err
+	}
+	a.State, a.Reason, a.Since = stands.State, stands.Reason, stands.Since
+	return a, nil
 }

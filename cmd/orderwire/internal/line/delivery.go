@@ -17,7 +17,7 @@ const (
 // Delivery tells how an endpoint is.
 type Delivery struct {
 	State   State  `json:"state"`
-	Reason  string `json:"reason,omitzero"` // why it is disabled
+	Reason  string `json:"reason,omitzero"` // why it is paused or disabled
 	Parked  int    `json:"parked"`          // orders that are parked durably
 	Waiting int    `json:"waiting"`         // deliveries that wait for another attempt, parked orders included
 	// Oldest is when the oldest event that is not delivered came into the log,
@@ -40,22 +40,25 @@ type State string
 // The states of an endpoint.
 const (
 	Active   State = "active"
+	Paused   State = "paused"   // by a person
 	Disabled State = "disabled" // until a person resumes it
 	Broken   State = "broken"   // it fails throughout, and is probed
 )
 
 // States returns all of them.
-func States() []State { return []State{Active, Disabled, Broken} }
+func States() []State { return []State{Active, Paused, Disabled, Broken} }
 
 // delivery fills in what an endpoint's courier knows, and how long it owes.
 func (l *Line) delivery(ctx context.Context, s *Sink, at pipeline.Progress, last uint64) error {
 	d := &Delivery{
-		State: Active, Reason: at.Delivery.Disabled, Parked: at.Delivery.Parked, Waiting: at.Delivery.Waiting,
+		State: Active, Parked: at.Delivery.Parked, Waiting: at.Delivery.Waiting,
 		Oldest: at.Delivery.Oldest, Rate: at.Delivery.Rate,
 	}
 	switch {
+	case at.Delivery.Paused:
+		d.State, d.Reason = Paused, at.Delivery.Reason
 	case at.Delivery.Disabled != "":
-		d.State = Disabled
+		d.State, d.Reason = Disabled, at.Delivery.Disabled
 	case at.Delivery.Broken:
 		d.State = Broken
 	}

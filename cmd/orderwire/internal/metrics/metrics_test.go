@@ -22,7 +22,7 @@ import (
 // fixed is a source with one answer.
 type fixed struct {
 	status line.Status
-	err error
+	err    error
 }
 
 func (f fixed) Status(context.Context) (line.Status, error) { return f.status, f.err }

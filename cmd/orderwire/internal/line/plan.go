@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/config"
+	"github.com/orderwire/orderwire/cmd/orderwire/internal/endpoints"
 	"github.com/orderwire/orderwire/pipeline"
 	"github.com/orderwire/orderwire/sinks/archive"
 	"github.com/orderwire/orderwire/sinks/commission"
@@ -92,22 +93,39 @@ func (l *Line) planCommission(_ context.Context, c *config.Config) error {
 
 func (l *Line) planWebhooks(_ context.Context, c *config.Config) error {
 	for i := range c.Webhooks {
-		w := &c.Webhooks[i]
+		w := c.Webhooks[i]
 		endpoint, err := webhook.New(w.Endpoint(l.log)) // here, so that a mistake ends the start
 		if err != nil {
 			return err
 		}
 		l.endpoints[w.Name] = endpoint
-		l.add("endpoint", w.Name, func(context.Context) (*session, error) {
-			return fed(pipeline.NewCourier(pipeline.CourierConfig{
-				Name: w.Name, Deliverer: answering{endpoint}, Follow: l.orders.Follow, Bury: l.orders.Bury, Cursors: l.orders,
-				Parked: l.orders, Recall: l.orders.Next, HoldExhausted: w.OnExhausted == config.ExhaustedPark, Unordered: w.Unordered,
-				Concurrency: w.Concurrency, RateLimit: w.RateLimit, Schedule: w.Schedule(),
-				Retention: l.webhookRetention(c, w.Name), Logger: l.log,
-			}), nil), nil
-		})
+		l.add("endpoint", w.Name, l.delivering(&w, endpoint))
 	}
 	return nil
+}
+
+// delivering returns what opens a session of an endpoint. While it runs, it takes
+// calls of people too.
+func (l *Line) delivering(w *config.Webhook, endpoint *webhook.Endpoint) func(context.Context) (*session, error) {
+	return func(context.Context) (*session, error) {
+		courier := pipeline.NewCourier(pipeline.CourierConfig{
+			Name: w.Name, Deliverer: answering{endpoint}, Follow: l.orders.Follow, Bury: l.orders.Bury, Cursors: l.orders, Watch: l.orders.WatchCursor,
+			Parked: l.orders, Recall: l.orders.Next, HoldExhausted: w.OnExhausted == config.ExhaustedPark, Unordered: w.Unordered,
+			Concurrency: w.Concurrency, RateLimit: w.RateLimit, Schedule: w.Schedule(),
+			Retention: l.webhookRetention(l.config, w.Name), Logger: l.log,
+		})
+		s := fed(courier, nil)
+		s.run = func(ctx context.Context) error {
+			stop, err := endpoints.Serve(context.WithoutCancel(ctx), l.orders, w.Name, courier) // until all is saved
+			if err != nil {
+				l.log.Warn("nobody can ask this process about the endpoint", "endpoint", w.Name, "error", err)
+				stop = func() {}
+			}
+			defer stop()
+			return courier.Run(ctx)
+		}
+		return s, nil
+	}
 }
 
 func fed(f follower, closed func() error) *session {

@@ -111,30 +111,36 @@ func (e *Endpoint) Deliver(ctx context.Context, entry schema.Entry) error {
 
 // attempt posts the event and returns the status of the answer, 0 for none.
 func (e *Endpoint) attempt(ctx context.Context, entry schema.Entry, now time.Time) (int, error) {
-	id := entry.Event.ID
 	body, err := Body(entry)
 	if err != nil {
-		return 0, e.failure(id, err)
+		return 0, e.failure(entry.Event.ID, err)
 	}
+	status, _, err := e.post(ctx, entry.Event.ID, now, body)
+	return status, err
+}
+
+// post sends a body once. It returns the status of the answer, 0 for none, and
+// the beginning of the answer.
+func (e *Endpoint) post(ctx context.Context, id string, now time.Time, body []byte) (int, []byte, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	deadline := time.AfterFunc(e.timeout, func() { cancel(context.DeadlineExceeded) })
 	defer deadline.Stop()
 	req, err := e.request(ctx, id, now, body)
 	if err != nil {
-		return 0, e.failure(id, err)
+		return 0, nil, e.failure(id, err)
 	}
 	resp, err := e.transport.RoundTrip(req)
 	if err != nil {
-		return 0, e.failure(id, safeCause(ctx, err))
+		return 0, nil, e.failure(id, safeCause(ctx, err))
 	}
 	defer resp.Body.Close()
 	deadline.Reset(e.answerTime) // for the rest of the answer, which decides nothing
 	excerpt := readAnswer(resp.Body, e.maxAnswer)
 	if resp.StatusCode/100 == 2 {
-		return resp.StatusCode, nil
+		return resp.StatusCode, excerpt, nil
 	}
-	return resp.StatusCode, e.refusal(id, resp, excerpt)
+	return resp.StatusCode, excerpt, e.refusal(id, resp, excerpt)
 }
 
 func (e *Endpoint) request(ctx context.Context, id string, now time.Time, body []byte) (*http.Request, error) {

@@ -32,7 +32,7 @@ func mistakes(err error) error {
 	if err == nil {
 		return nil
 	}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // what was joined is wanted
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		var all []error
 		for _, one := range joined.Unwrap() {
 			all = append(all, mistakes(one))

@@ -33,10 +33,7 @@ func (m *Manager) Add(ctx context.Context, d Definition, start Start) (Secret, e
 		return Secret{}, of(d.Name, ErrExists)
 	}
 	d.Created = time.Now().UTC().Truncate(time.Millisecond)
-	secret, err := d.complete()
-	if err != nil {
-		return Secret{}, err
-	}
+	secret := d.complete()
 	w := d.Webhook(d.Created)
 	if err := m.config.CheckWebhook(&w); err != nil {
 		return Secret{}, err
@@ -65,15 +62,15 @@ func (m *Manager) Add(ctx context.Context, d Definition, start Start) (Secret, e
 }
 
 // complete makes the secret that is missing.
-func (d *Definition) complete() (Secret, error) {
+func (d *Definition) complete() Secret {
 	switch d.Secret {
 	case "", Ed25519:
 		made := newSecret(d.Name, d.Secret == Ed25519)
 		d.Secret = made.Secret
-		return made, nil
+		return made
 	default:
 		public, _ := webhook.PublicKey(d.Secret) // a secret that is none is found by the checks
-		return Secret{Name: d.Name, PublicKey: public}, nil
+		return Secret{Name: d.Name, PublicKey: public}
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/config"
+	"github.com/orderwire/orderwire/cmd/orderwire/internal/endpoints"
 	"github.com/orderwire/orderwire/pipeline/jetstream"
 	"github.com/orderwire/orderwire/sinks/archive"
 	"github.com/orderwire/orderwire/sinks/commission"
@@ -27,14 +28,18 @@ type Line struct {
 	embedded *jetstream.Embedded
 	orders   *jetstream.Log
 	leases   *jetstream.Leases // nil with an embedded log, which one process has alone
-	parts    []*part
+	config   *config.Config
+	manager  *endpoints.Manager
+	delivers bool               // the role Webhook is among those of this process
 	pushes   *postback.Receiver // nil when no pushes are taken
 
-	mu        sync.Mutex // guards what sessions open and close
+	mu        sync.Mutex // guards what sessions open and close, and what comes and goes
+	parts     []*part
 	pollers   map[string]*poller.Poller
 	archive   *archive.Archive
 	books     *commission.Books
 	endpoints map[string]*webhook.Endpoint
+	past      webhook.Stats // of endpoints that were replaced or removed
 }
 
 // Open starts what the roles need. With an embedded log it opens all places, save
@@ -42,7 +47,7 @@ type Line struct {
 // is opened when this process has the lease. On an error, everything is closed
 // again.
 func Open(ctx context.Context, c *config.Config, roles []Role, log *slog.Logger) (*Line, error) {
-	l := &Line{log: log, pollers: make(map[string]*poller.Poller), endpoints: make(map[string]*webhook.Endpoint)}
+	l := &Line{log: log, config: c, pollers: make(map[string]*poller.Poller), endpoints: make(map[string]*webhook.Endpoint)}
 	if err := l.open(ctx, c, roles); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
@@ -53,6 +58,7 @@ func (l *Line) open(ctx context.Context, c *config.Config, roles []Role) (err er
 	if l.orders, l.embedded, err = openLog(ctx, c, l.log); err != nil {
 		return err
 	}
+	l.manager, l.delivers = endpoints.New(c, l.orders, l.log), slices.Contains(roles, Webhook)
 	for _, plan := range []struct {
 		role  Role
 		parts func(context.Context, *config.Config) error
@@ -67,7 +73,7 @@ func (l *Line) open(ctx context.Context, c *config.Config, roles []Role) (err er
 		l.leases, err = l.orders.Leases(ctx, jetstream.LeaseConfig{Logger: l.log})
 		return err
 	}
-	for _, p := range l.parts {
+	for _, p := range l.all() {
 		_, err := p.begin(ctx)
 		var storage *archive.StorageError
 		if errors.As(err, &storage) { // such as a full disk; Run and Once try again
@@ -81,25 +87,42 @@ func (l *Line) open(ctx context.Context, c *config.Config, roles []Role) (err er
 }
 
 // Run polls and feeds the sinks until ctx ends. An account or a sink that fails
-// is tried again and does not stop the others. What another process does, this
+// is tried again and does not stop the others. Endpoints that are added or removed
+// meanwhile come and go. What another process does, this
 // one takes over when that ends.
 func (l *Line) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
-	for _, p := range l.parts {
-		group.Go(func() error {
-			if l.leases == nil {
-				return p.alone(ctx, l.log)
-			}
-			return (&shift{leases: l.leases, log: l.log}).run(ctx, p)
-		})
+	for _, p := range l.all() {
+		group.Go(func() error { return l.runPart(ctx, p) })
+	}
+	if l.delivers {
+		group.Go(func() error { return l.runAdded(ctx) })
 	}
 	return group.Wait()
 }
 
+// runPart does a part's work until ctx ends, alone or in turns with other processes.
+func (l *Line) runPart(ctx context.Context, p *part) error {
+	if l.leases == nil {
+		return p.alone(ctx, l.log)
+	}
+	return (&shift{leases: l.leases, log: l.log}).run(ctx, p)
+}
+
+// all returns the parts that there are at the moment.
+func (l *Line) all() []*part {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.parts)
+}
+
+// Endpoints manages the receivers of webhooks.
+func (l *Line) Endpoints() *endpoints.Manager { return l.manager }
+
 // Close closes all places, then the log, then the embedded server.
 func (l *Line) Close() error {
 	var errs []error
-	for _, p := range slices.Backward(l.parts) {
+	for _, p := range slices.Backward(l.all()) {
 		errs = append(errs, p.end())
 	}
 	for _, e := range l.endpoints {

@@ -22,16 +22,20 @@ const drainLimit = 10 * time.Minute
 func (l *Line) Once(ctx context.Context) error {
 	sinks, stop := context.WithCancel(ctx)
 	defer stop()
+	if err := l.planAdded(ctx); err != nil {
+		return err
+	}
+	parts := l.all()
 	polled := make(chan struct{}) // closed when the accounts are done
 	running, sinks := errgroup.WithContext(sinks)
-	for _, p := range l.parts {
-		if p.kind != "account" {
+	for _, p := range parts {
+		if p.kind != "account" && p.open != nil {
 			running.Go(func() error {
 				return l.once(sinks, p, func(ctx context.Context, own *session) error { return l.feed(ctx, own, polled) })
 			})
 		}
 	}
-	failures := l.pollAll(ctx)
+	failures := l.pollAll(ctx, parts)
 	close(polled)
 	return errors.Join(failures, running.Wait())
 }
@@ -57,10 +61,10 @@ func (l *Line) once(ctx context.Context, p *part, work func(context.Context, *se
 	return err
 }
 
-func (l *Line) pollAll(ctx context.Context) error {
-	failures := make([]error, len(l.parts))
+func (l *Line) pollAll(ctx context.Context, parts []*part) error {
+	failures := make([]error, len(parts))
 	var polls sync.WaitGroup
-	for i, p := range l.parts {
+	for i, p := range parts {
 		if p.kind == "account" {
 			polls.Go(func() {
 				failures[i] = l.once(ctx, p, func(ctx context.Context, own *session) error { return own.poll(ctx) })

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/config"
+	"github.com/orderwire/orderwire/cmd/orderwire/internal/endpoints"
 	"github.com/orderwire/orderwire/pipeline"
 	"github.com/orderwire/orderwire/sinks/archive"
 	"github.com/orderwire/orderwire/sinks/commission"
@@ -42,7 +43,7 @@ func (l *Line) planAccounts(ctx context.Context, c *config.Config) error {
 			Account: account, Network: client, Log: l.orders, Publisher: l.orders.Publisher(), Logger: l.log,
 		})
 		l.pollers[a.Name] = p
-		l.add(accountKind, a.Name, func(context.Context) (*session, error) {
+		l.add("account", a.Name, func(context.Context) (*session, error) {
 			return &session{run: l.polling(a, p), poll: p.Poll}, nil
 		})
 	}
@@ -58,7 +59,7 @@ func (l *Line) planArchive(_ context.Context, c *config.Config) error {
 	if table != nil {
 		settings.Follower, closeTable = table, table.Close
 	}
-	l.add(sinkKind, string(Archive), func(ctx context.Context) (*session, error) {
+	l.add("sink", string(Archive), func(ctx context.Context) (*session, error) {
 		a, err := archive.Open(ctx, settings)
 		if err != nil {
 			return nil, err
@@ -73,7 +74,7 @@ func (l *Line) planArchive(_ context.Context, c *config.Config) error {
 }
 
 func (l *Line) planCommission(_ context.Context, c *config.Config) error {
-	l.add(sinkKind, string(Commission), func(ctx context.Context) (*session, error) {
+	l.add("sink", string(Commission), func(ctx context.Context) (*session, error) {
 		b, err := commission.Open(ctx, string(c.Commission.DSN))
 		if err != nil {
 			return nil, err
@@ -92,22 +93,39 @@ func (l *Line) planCommission(_ context.Context, c *config.Config) error {
 
 func (l *Line) planWebhooks(_ context.Context, c *config.Config) error {
 	for i := range c.Webhooks {
-		w := &c.Webhooks[i]
+		w := c.Webhooks[i]
 		endpoint, err := webhook.New(w.Endpoint(l.log)) // here, so that a mistake ends the start
 		if err != nil {
 			return err
 		}
 		l.endpoints[w.Name] = endpoint
-		l.add(endpointKind, w.Name, func(context.Context) (*session, error) {
-			return fed(pipeline.NewCourier(pipeline.CourierConfig{
-				Name: w.Name, Deliverer: answering{endpoint}, Follow: l.orders.Follow, Bury: l.orders.Bury, Cursors: l.orders,
-				Parked: l.orders, Recall: l.orders.Next, HoldExhausted: w.OnExhausted == config.ExhaustedPark, Unordered: w.Unordered,
-				Concurrency: w.Concurrency, RateLimit: w.RateLimit, Schedule: w.Schedule(),
-				Retention: l.webhookRetention(c, w.Name), Logger: l.log,
-			}), nil), nil
-		})
+		l.add("endpoint", w.Name, l.delivering(&w, endpoint))
 	}
 	return nil
+}
+
+// delivering returns what opens a session of an endpoint. While it runs, it takes
+// calls of people too.
+func (l *Line) delivering(w *config.Webhook, endpoint *webhook.Endpoint) func(context.Context) (*session, error) {
+	return func(context.Context) (*session, error) {
+		courier := pipeline.NewCourier(pipeline.CourierConfig{
+			Name: w.Name, Deliverer: answering{endpoint}, Follow: l.orders.Follow, Bury: l.orders.Bury, Cursors: l.orders, Watch: l.orders.WatchCursor,
+			Parked: l.orders, Recall: l.orders.Next, HoldExhausted: w.OnExhausted == config.ExhaustedPark, Unordered: w.Unordered,
+			Concurrency: w.Concurrency, RateLimit: w.RateLimit, Schedule: w.Schedule(),
+			Retention: l.webhookRetention(l.config, w.Name), Logger: l.log,
+		})
+		s := fed(courier, nil)
+		s.run = func(ctx context.Context) error {
+			stop, err := endpoints.Serve(context.WithoutCancel(ctx), l.orders, w.Name, courier) // until all is saved
+			if err != nil {
+				l.log.Warn("nobody can ask this process about the endpoint", "endpoint", w.Name, "error", err)
+				stop = func() {}
+			}
+			defer stop()
+			return courier.Run(ctx)
+		}
+		return s, nil
+	}
 }
 
 func fed(f follower, closed func() error) *session {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/config"
+	"github.com/orderwire/orderwire/cmd/orderwire/internal/endpoints"
 	"github.com/orderwire/orderwire/pipeline/jetstream"
 )
 
@@ -43,15 +44,19 @@ func ReadStanding(ctx context.Context, c *config.Config, log *slog.Logger) (_ *S
 	}
 	defer leases.Close()
 	holders := leases.Holders()
-	for _, p := range workOf(c) {
+	parts, err := workOf(ctx, c, r)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range parts {
 		h := holders[p.lease()]
 		s.Work = append(s.Work, WorkStanding{Kind: p.kind, Name: p.name, Holder: h.Holder, Since: h.Since})
 	}
 	return s, nil
 }
 
-// workOf lists the parts of the whole line.
-func workOf(c *config.Config) []*part {
+// workOf lists the parts of the whole line, with the endpoints that were added.
+func workOf(ctx context.Context, c *config.Config, r *Reader) ([]*part, error) {
 	var all []*part
 	for i := range c.Accounts {
 		all = append(all, &part{kind: accountKind, name: c.Accounts[i].Name})
@@ -62,5 +67,12 @@ func workOf(c *config.Config) []*part {
 	for i := range c.Webhooks {
 		all = append(all, &part{kind: endpointKind, name: c.Webhooks[i].Name})
 	}
-	return all
+	manager := endpoints.New(c, r.Log, nil)
+	added, err := manager.All(ctx)
+	for _, a := range added {
+		if !manager.Shadowed(a.Name) {
+			all = append(all, &part{kind: "endpoint", name: a.Name})
+		}
+	}
+	return all, err
 }

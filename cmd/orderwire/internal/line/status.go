@@ -71,7 +71,7 @@ func (l *Line) Status(ctx context.Context) (Status, error) {
 	}
 	s := Status{At: time.Now().UTC(), Last: last, Orders: l.orders.Orders(), Accounts: []Account{}, Sinks: []Sink{}}
 	holders := l.Holders()
-	for _, p := range l.parts {
+	for _, p := range l.all() {
 		w := l.work(p, holders)
 		if p.kind == accountKind {
 			s.Accounts = append(s.Accounts, l.account(p, w))
@@ -168,6 +168,9 @@ func (l *Line) Totals(ctx context.Context) ([]commission.Total, error) {
 
 // Delivered returns the number of deliveries that receivers took.
 func (l *Line) Delivered() (delivered, failed int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delivered, failed = int64(l.past.Delivered), int64(l.past.Failed)
 	for _, e := range l.endpoints {
 		s := e.Stats()
 		delivered += int64(s.Delivered)

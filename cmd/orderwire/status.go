@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/subtle"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -13,12 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/orderwire/orderwire/cmd/orderwire/internal/api"
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/config"
+	"github.com/orderwire/orderwire/cmd/orderwire/internal/endpoints"
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/line"
 )
-
-// readyLimit bounds how long /readyz waits for the log.
-const readyLimit = 2 * time.Second
 
 func newStatus(o *options) *cobra.Command {
 	var file string
@@ -55,8 +52,8 @@ func status(ctx context.Context, o *options, file string) error {
 	return nil
 }
 
-// serveStatus answers /healthz, /readyz and /api/v1/status until ctx ends. It
-// does nothing when no address is configured.
+// serveStatus answers over HTTP until ctx ends; see package api. It does nothing
+// when no address is configured.
 func serveStatus(ctx context.Context, c *config.Config, l *line.Line, log *slog.Logger) error {
 	if c.HTTP.Listen == "" {
 		return nil
@@ -66,40 +63,10 @@ func serveStatus(ctx context.Context, c *config.Config, l *line.Line, log *slog.
 		return fmt.Errorf("http.listen: %w", err)
 	}
 	log.Info("status service", "url", "http://"+listener.Addr().String()+"/api/v1/status")
-	return serveHTTP(ctx, listener, statusHandler(l, string(c.HTTP.Token)))
-}
-
-func statusHandler(l *line.Line, token string) http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), readyLimit)
-		defer cancel()
-		if _, err := l.Status(ctx); err != nil {
-			http.Error(w, "the log does not answer", http.StatusServiceUnavailable)
-			return
-		}
-		w.WriteHeader(http.StatusNoContent)
-	})
-	mux.HandleFunc("GET /api/v1/status", func(w http.ResponseWriter, r *http.Request) {
-		if !bearer(r, token) {
-			w.Header().Set("WWW-Authenticate", "Bearer")
-			http.Error(w, "a bearer token is asked for", http.StatusUnauthorized)
-			return
-		}
-		s, err := l.Status(r.Context())
-		if err != nil {
-			http.Error(w, "the log does not answer", http.StatusServiceUnavailable)
-			return
-		}
-		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(s)
-	})
-	return mux
-}
-
-func bearer(r *http.Request, token string) bool {
-	return token == "" || subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), []byte("Bearer "+token)) == 1
+	return serveHTTP(ctx, listener, api.New(api.Config{
+		Line: l, Webhooks: endpoints.New(c, l.Log(), log), Attempts: l.Log(),
+		Token: string(c.HTTP.Token), Listen: c.HTTP.Listen, Logger: log,
+	}))
 }
 
 // serveHTTP serves until ctx ends, then lets requests under way finish.

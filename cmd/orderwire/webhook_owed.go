@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -53,13 +53,12 @@ func webhookOwed(ctx context.Context, o *options, file, form string, names []str
 		return err
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
-	webhooks, err := named(c, c.Webhooks, names)
-	if err != nil {
-		return err
-	}
 	meter := progress.New(o.err, o.logger(), "owed", "events")
-	owed, err := endpoints.ReadOwed(ctx, log, webhooks, endpoints.OwedOptions{Skip: c.NATS.SkipAgedOut, Step: meter.Step})
+	owed, err := endpoints.New(c, log.Log, o.logger()).Owed(ctx, strings.Join(names, ""), meter.Step)
 	meter.Close()
+	if errors.Is(err, endpoints.ErrUnknown) {
+		return usageError{err}
+	}
 	if err != nil {
 		return err
 	}
@@ -67,18 +66,6 @@ func webhookOwed(ctx context.Context, o *options, file, form string, names []str
 		return printJSON(o.out, owed)
 	}
 	return printOwed(o.out, owed)
-}
-
-// named returns the endpoints of those names; no name means all.
-func named(c *config.Config, all []config.Webhook, names []string) ([]config.Webhook, error) {
-	if len(names) == 0 {
-		return all, nil
-	}
-	at := slices.IndexFunc(all, func(w config.Webhook) bool { return w.Name == names[0] })
-	if at < 0 {
-		return nil, usageError{fmt.Errorf("%s has no webhook called %q", c.File(), names[0])}
-	}
-	return all[at : at+1], nil
 }
 
 func printOwed(w io.Writer, all []endpoints.Owed) error {

@@ -32,7 +32,7 @@ func TestWebhookOwed(t *testing.T) {
 	if !strings.Contains(table, "dead ") || strings.Contains(table, "partner") || !strings.Contains(table, " 30 ") {
 		t.Errorf("%s", table)
 	}
-	if _, errs, code := orderwire(t, "", "webhook", "owed", "nobody", "-c", w.config); code != 2 || !strings.Contains(errs, `no webhook called "nobody"`) {
+	if _, errs, code := orderwire(t, "", "webhook", "owed", "nobody", "-c", w.config); code != 2 || !strings.Contains(errs, "webhook nobody: there is no such endpoint") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 }

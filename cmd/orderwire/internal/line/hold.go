@@ -74,7 +74,7 @@ func (h *Held) acquire(ctx context.Context, sink Role, log *slog.Logger) (contex
 	if err != nil {
 		return nil, err
 	}
-	held, lease, err := leases.TryAcquire(ctx, (&part{kind: sinkKind, name: string(sink)}).lease())
+	held, lease, err := leases.TryAcquire(ctx, (&part{kind: "sink", name: string(sink)}).lease())
 	if err != nil {
 		leases.Close()
 	}

@@ -59,13 +59,13 @@ func ReadStanding(ctx context.Context, c *config.Config, log *slog.Logger) (_ *S
 func workOf(ctx context.Context, c *config.Config, r *Reader) ([]*part, error) {
 	var all []*part
 	for i := range c.Accounts {
-		all = append(all, &part{kind: accountKind, name: c.Accounts[i].Name})
+		all = append(all, &part{kind: "account", name: c.Accounts[i].Name})
 	}
 	for _, sink := range []Role{Archive, Commission} {
-		all = append(all, &part{kind: sinkKind, name: string(sink)})
+		all = append(all, &part{kind: "sink", name: string(sink)})
 	}
 	for i := range c.Webhooks {
-		all = append(all, &part{kind: endpointKind, name: c.Webhooks[i].Name})
+		all = append(all, &part{kind: "endpoint", name: c.Webhooks[i].Name})
 	}
 	manager := endpoints.New(c, r.Log, nil)
 	added, err := manager.All(ctx)

@@ -92,6 +92,9 @@ func (l *Line) Ready(ctx context.Context) error {
 	return err
 }
 
+// Log returns the log, which belongs to the line.
+func (l *Line) Log() *jetstream.Log { return l.orders }
+
 // Holders returns who has which lease; nothing with an embedded log.
 func (l *Line) Holders() map[string]jetstream.Holder {
 	if l.leases == nil {

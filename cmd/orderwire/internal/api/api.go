@@ -1,0 +1,137 @@
+// Package api answers over HTTP: how a process's part of the line is, its metrics,
+// and the management of webhooks. The document of it is openapi.yaml, which it
+// serves itself.
+//
+// Whoever may read may change, so there is one token. Without one the service is
+// for this machine alone: then requests must name it by a loopback name or address,
+// or by the address that is configured, so that no web page gets through by a name
+// of its own that resolves to 127.0.0.1. Changes are refused to pages of other
+// origins in any case.
+package api
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+
+	"github.com/orderwire/orderwire/cmd/orderwire/internal/endpoints"
+	"github.com/orderwire/orderwire/cmd/orderwire/internal/metrics"
+	"github.com/orderwire/orderwire/pipeline"
+	"github.com/orderwire/orderwire/pipeline/jetstream"
+	"github.com/orderwire/orderwire/schema"
+)
+
+// Config says what is served, and to whom.
+type Config struct {
+	// Line tells how this process's part of the line is. Required.
+	Line Line
+	// Webhooks manages the endpoints. Required.
+	Webhooks Manager
+	// Attempts searches the attempt log. Required.
+	Attempts Attempts
+	// Token is asked for as a bearer token; "" means that nobody is asked, and that
+	// the Host of a request must be this machine.
+	Token string
+	// Listen is the configured host:port, whose host is taken as a Host, too.
+	Listen string
+	// Logger gets failures that are not the caller's. Nil discards them.
+	Logger *slog.Logger
+}
+
+// Line is a process's part of the line.
+type Line interface {
+	metrics.Source
+	// Ready returns nil when the log answers.
+	Ready(ctx context.Context) error
+}
+
+// Manager lists and changes endpoints; see [endpoints.Manager] for the errors.
+type Manager interface {
+	Catalogue
+	Editor
+	Operator
+}
+
+// Catalogue shows endpoints.
+type Catalogue interface {
+	List(ctx context.Context) ([]endpoints.View, error)
+	Get(ctx context.Context, name string) (endpoints.View, error)
+	// Owed reports what one endpoint is owed, or with "" what all are. step is nil.
+	Owed(ctx context.Context, name string, step func(done, total int64)) ([]endpoints.Owed, error)
+}
+
+// Editor changes which endpoints there are, and how they sign. A secret that is
+// returned is never shown again.
+type Editor interface {
+	Add(ctx context.Context, d endpoints.Definition, start endpoints.Start) (endpoints.Secret, error)
+	Remove(ctx context.Context, name string) error
+	Rotate(ctx context.Context, name string, o endpoints.RotateOptions) (endpoints.Secret, error)
+}
+
+// Operator changes whether and what endpoints are sent.
+type Operator interface {
+	Pause(ctx context.Context, name, reason string) error
+	Resume(ctx context.Context, name string) error
+	Test(ctx context.Context, name string) (endpoints.TestResult, error)
+	Release(ctx context.Context, name string, key schema.OrderKey, skip bool) error
+}
+
+// Attempts searches the attempt log.
+type Attempts interface {
+	// SearchAttempts returns the newest attempts that the query describes, the
+	// newest first.
+	SearchAttempts(ctx context.Context, q jetstream.AttemptQuery) ([]pipeline.Attempt, error)
+}
+
+// route is an operation of the service.
+type route struct {
+	method, path string
+	handle       func(w http.ResponseWriter, r *http.Request) error
+}
+
+// service answers the requests.
+type service struct {
+	Config
+	counting chan struct{} // holds a token while a report of what is owed is made
+}
+
+// New returns the handler of the whole service.
+func New(c Config) http.Handler {
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &service{Config: c, counting: make(chan struct{}, 1)}
+	inside := http.NewServeMux()
+	for _, r := range s.routes() {
+		inside.Handle(r.method+" "+r.path, s.answer(r))
+	}
+	inside.Handle("GET /metrics", metrics.Handler(c.Line, c.Logger))
+	inside.HandleFunc("/", s.nowhere(inside))
+
+	outside := http.NewServeMux()
+	outside.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	outside.HandleFunc("GET /readyz", s.ready)
+	outside.Handle("/", s.guarded(inside))
+	return secured(outside)
+}
+
+// routes are the operations under /api/v1; the document has each of them.
+func (s *service) routes() []route {
+	const webhooks, one = "/api/v1/webhooks", "/api/v1/webhooks/{name}"
+	return []route{
+		{http.MethodGet, "/api/v1/status", s.status},
+		{http.MethodGet, "/api/v1/openapi.yaml", s.document},
+		{http.MethodGet, "/api/v1/owed", s.owedAll},
+		{http.MethodGet, webhooks, s.list},
+		{http.MethodPost, webhooks, s.add},
+		{http.MethodGet, one, s.get},
+		{http.MethodDelete, one, s.remove},
+		{http.MethodPost, one + "/pause", s.pause},
+		{http.MethodPost, one + "/resume", s.resume},
+		{http.MethodPost, one + "/rotate", s.rotate},
+		{http.MethodPost, one + "/test", s.test},
+		{http.MethodPost, one + "/release", s.release},
+		{http.MethodGet, one + "/attempts", s.attempts},
+		{http.MethodGet, one + "/owed", s.owed},
+	}
+}

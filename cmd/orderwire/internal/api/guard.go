@@ -1,0 +1,128 @@
+package api
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"mime"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+)
+
+// readyLimit bounds how long /readyz waits for the log.
+const readyLimit = 2 * time.Second
+
+func (s *service) ready(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), readyLimit)
+	defer cancel()
+	if err := s.Line.Ready(ctx); err != nil {
+		http.Error(w, "the log does not answer", http.StatusServiceUnavailable)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// secured sets the headers that every answer has. Nothing here is a page, and
+// nothing is to be kept.
+func secured(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cache-Control", "no-store")
+		next.ServeHTTP(w, r)
+	})
+}
+
+// guarded lets through who may ask.
+func (s *service) guarded(next http.Handler) http.Handler {
+	origin := http.NewCrossOriginProtection()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if p := s.refusal(r, origin); p != nil {
+			p.write(w)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// refusal says why a request is not answered, nil when it is.
+func (s *service) refusal(r *http.Request, origin *http.CrossOriginProtection) *Problem {
+	switch {
+	case s.Token == "" && !s.local(r.Host):
+		return problem(http.StatusMisdirectedRequest, "the service is asked for by the name of another machine", "ask for it as 127.0.0.1 or localhost, or set http.token")
+	case !s.known(r.Header.Get("Authorization")):
+		return problem(http.StatusUnauthorized, "a bearer token is asked for", "send the value of http.token: Authorization: Bearer …")
+	case origin.Check(r) != nil:
+		return problem(http.StatusForbidden, "a page of another origin asks for a change", "send the request from a program, not from a page in a browser")
+	case r.Method == http.MethodPost && !isJSON(r.Header.Get("Content-Type")):
+		return problem(http.StatusUnsupportedMediaType, "the request does not say that it is JSON", "send Content-Type: application/json")
+	}
+	return nil
+}
+
+// known reports whether a request has the token. Hashes are compared, so that the
+// time tells not even its length.
+func (s *service) known(authorization string) bool {
+	if s.Token == "" {
+		return true
+	}
+	scheme, token, _ := strings.Cut(authorization, " ")
+	got, want := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(s.Token))
+	return subtle.ConstantTimeCompare(got[:], want[:]) == 1 && strings.EqualFold(scheme, "Bearer")
+}
+
+// local reports whether a Host names this machine: by a loopback name or address,
+// or as it is configured.
+func (s *service) local(host string) bool {
+	name := hostOf(host)
+	if listen, _, err := net.SplitHostPort(s.Listen); err == nil && listen != "" && strings.EqualFold(name, listen) {
+		return true
+	}
+	if address, err := netip.ParseAddr(name); err == nil {
+		return address.Unmap().IsLoopback()
+	}
+	return strings.EqualFold(strings.TrimSuffix(name, "."), "localhost")
+}
+
+// hostOf takes the port off a Host.
+func hostOf(host string) string {
+	if name, port, err := net.SplitHostPort(host); err == nil && strings.Trim(port, "0123456789") == "" {
+		return name
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+}
+
+func isJSON(contentType string) bool {
+	kind, _, err := mime.ParseMediaType(contentType)
+	return err == nil && kind == "application/json"
+}
+
+// nowhere answers for paths and methods that there are not.
+func (s *service) nowhere(mux *http.ServeMux) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if allowed := s.allowed(mux, r); len(allowed) > 0 {
+			w.Header().Set("Allow", strings.Join(allowed, ", "))
+			problem(http.StatusMethodNotAllowed, r.Method+" is not possible here", "use "+strings.Join(allowed, " or ")).write(w)
+			return
+		}
+		problem(http.StatusNotFound, "there is nothing at this path", "/api/v1/openapi.yaml lists what there is").write(w)
+	}
+}
+
+// allowed returns the methods that a path has.
+func (s *service) allowed(mux *http.ServeMux, r *http.Request) []string {
+	var all []string
+	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodDelete} {
+		as := &http.Request{Method: method, Host: r.Host, URL: r.URL}
+		if _, pattern := mux.Handler(as); pattern != "/" && pattern != "" && !slices.Contains(all, method) {
+			all = append(all, method)
+		}
+	}
+	return all
+}

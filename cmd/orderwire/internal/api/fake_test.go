@@ -30,7 +30,7 @@ type fake struct {
 	query   jetstream.AttemptQuery
 }
 
-const theSecret = "whsec_c2VjcmV0IHNlY3JldCBzZWNyZXQgc2VjcmV0" //nolint:gosec // of nobody
+const theSecret = "whsec_c2VjcmV0IHNlY3JldCBzZWNyZXQgc2VjcmV0"
 
 func (f *fake) do(name, format string, args ...any) error {
 	f.asked = append(f.asked, name+" "+fmt.Sprintf(format, args...))

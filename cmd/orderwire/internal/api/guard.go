@@ -52,7 +52,7 @@ func (s *service) guarded(next http.Handler) http.Handler {
 }
 
 // refusal says why a request is not answered, nil when it is.
-func (s *service) refusal(r *http.Request, origin *http.CrossOriginProtection) *Problem {
+func (s *service) refusal(r *http.Request, origin *http.CrossOriginProtection) *ProblemError {
 	switch {
 	case s.Token == "" && !s.local(r.Host):
 		return problem(http.StatusMisdirectedRequest, "the service is asked for by the name of another machine", "ask for it as 127.0.0.1 or localhost, or set http.token")

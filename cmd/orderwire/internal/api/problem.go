@@ -10,8 +10,8 @@ import (
 	"github.com/orderwire/orderwire/pipeline"
 )
 
-// Problem is an error as RFC 9457 has it.
-type Problem struct {
+// ProblemError is an error as RFC 9457 has it.
+type ProblemError struct {
 	Title  string    `json:"title"`            // of the status
 	Status int       `json:"status"`           // of HTTP
 	Detail string    `json:"detail"`           // what is wrong
@@ -27,18 +27,18 @@ type Mistake struct {
 }
 
 // Error says what and what to do.
-func (p *Problem) Error() string {
+func (p *ProblemError) Error() string {
 	if p.Hint == "" {
 		return p.Detail
 	}
 	return p.Detail + "; " + p.Hint
 }
 
-func problem(status int, detail, hint string) *Problem {
-	return &Problem{Title: http.StatusText(status), Status: status, Detail: detail, Hint: hint}
+func problem(status int, detail, hint string) *ProblemError {
+	return &ProblemError{Title: http.StatusText(status), Status: status, Detail: detail, Hint: hint}
 }
 
-func (p *Problem) write(w http.ResponseWriter) {
+func (p *ProblemError) write(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	if p.Status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", "Bearer")
@@ -63,8 +63,8 @@ var known = []struct {
 }
 
 // problemOf says of an error what the caller can do about it; nil when nothing.
-func problemOf(err error) *Problem {
-	var p *Problem
+func problemOf(err error) *ProblemError {
+	var p *ProblemError
 	if errors.As(err, &p) {
 		return p
 	}

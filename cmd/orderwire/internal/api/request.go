@@ -47,7 +47,9 @@ func read(w http.ResponseWriter, r *http.Request, v any) error {
 	return malformed(err.Error(), "see /api/v1/openapi.yaml") // of a value's own notation, such as a time's
 }
 
-func malformed(detail, hint string) *Problem { return problem(http.StatusBadRequest, detail, hint) }
+func malformed(detail, hint string) *ProblemError {
+	return problem(http.StatusBadRequest, detail, hint)
+}
 
 // query reads the parameters of a request, and remembers the first mistake.
 type query struct {

@@ -23,8 +23,8 @@ func (l *Log) StoredBehind(ctx context.Context, seq uint64) (uint64, time.Time, 
 	return found.Sequence, found.Time.UTC(), nil
 }
 
-// DeadLetters returns the number of dead letters of a sink or an endpoint.
-func (l *Log) DeadLetters(ctx context.Context, sink string) (uint64, error) {
+// CountDead returns the number of dead letters of a sink or an endpoint.
+func (l *Log) CountDead(ctx context.Context, sink string) (uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.cfg.Timeout)
 	defer cancel()
 	subject := deadSubjects + "." + schema.EscapeToken(sink)

@@ -35,7 +35,7 @@ func TestDeadLettersAreCounted(t *testing.T) {
 		}
 	}
 	for sink, want := range map[string]uint64{"partner": 5, "partner.b": 2, "nobody": 0} {
-		if n, err := l.DeadLetters(t.Context(), sink); err != nil || n != want {
+		if n, err := l.CountDead(t.Context(), sink); err != nil || n != want {
 			t.Errorf("%s: %d, %v; want %d", sink, n, err, want)
 		}
 	}

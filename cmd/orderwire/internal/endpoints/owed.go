@@ -57,8 +57,8 @@ type OwedLog interface {
 	pipeline.CursorStore
 	// LoadParked gives all orders that an endpoint has parked.
 	LoadParked(ctx context.Context, endpoint string, take func(pipeline.Parked)) error
-	// DeadLetters counts those of an endpoint.
-	DeadLetters(ctx context.Context, endpoint string) (uint64, error)
+	// CountDead counts those of an endpoint.
+	CountDead(ctx context.Context, endpoint string) (uint64, error)
 	// Bounds returns the sequences of the oldest and the newest event; first is
 	// last + 1 when there is none.
 	Bounds(ctx context.Context) (first, last uint64, err error)
@@ -119,7 +119,7 @@ func openTally(ctx context.Context, log OwedLog, w *config.Webhook) (*tally, err
 	if err := log.LoadParked(ctx, w.Name, a.park); err != nil {
 		return nil, err
 	}
-	if a.DeadLetters, err = log.DeadLetters(ctx, w.Name); err != nil {
+	if a.DeadLetters, err = log.CountDead(ctx, w.Name); err != nil {
 		return nil, fmt.Errorf("endpoint %s: %w", w.Name, err)
 	}
 	stands := View{Name: w.Name}

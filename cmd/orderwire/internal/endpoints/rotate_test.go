@@ -181,7 +181,9 @@ func TestTestOfAnEndpoint(t *testing.T) {
 // courier is one that is asked.
 type courier func(key schema.OrderKey, skip bool) error
 
-func (c courier) Release(_ context.Context, key schema.OrderKey, skip bool) error { return c(key, skip) }
+func (c courier) Release(_ context.Context, key schema.OrderKey, skip bool) error {
+	return c(key, skip)
+}
 
 func TestReleaseReachesTheProcess(t *testing.T) {
 	t.Parallel()

@@ -21,7 +21,9 @@ type telling struct {
 	listen map[string][]chan []byte
 }
 
-func newTelling() *telling { return &telling{shelf: newShelf(), listen: make(map[string][]chan []byte)} }
+func newTelling() *telling {
+	return &telling{shelf: newShelf(), listen: make(map[string][]chan []byte)}
+}
 
 func (s *telling) SaveCursor(ctx context.Context, name string, v any) error {
 	if err := s.shelf.SaveCursor(ctx, name, v); err != nil {

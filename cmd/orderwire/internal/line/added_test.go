@@ -176,7 +176,7 @@ func onStage(t *testing.T, onServer bool) *stage {
 	go func() { ended <- s.Run(ctx) }()
 	t.Cleanup(func() {
 		stop()
-		if err := errors.Join(<-ended, s.Line.Close()); err != nil {
+		if err := errors.Join(<-ended, s.Close()); err != nil {
 			t.Error(err)
 		}
 	})
@@ -425,7 +425,7 @@ func TestOnceDeliversToAddedEndpoints(t *testing.T) {
 	if s.Line, err = line.Open(t.Context(), c, []line.Role{line.Webhook}, slog.New(slog.NewTextHandler(t.Output(), nil))); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(s.Once(t.Context()), s.Line.Close()); err != nil {
+	if err := errors.Join(s.Once(t.Context()), s.Close()); err != nil {
 		t.Fatal(err)
 	}
 	inOrder(t, r.await(t, orders), 1)

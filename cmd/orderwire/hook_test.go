@@ -56,6 +56,7 @@ func (h *hook) yaml() string {
 
 func (h *hook) take(id string, body []byte) error {
 	var m struct {
+		Type string `json:"type"`
 		Data struct {
 			ID      string       `json:"id"`
 			Account string       `json:"account"`
@@ -65,6 +66,9 @@ func (h *hook) take(id string, body []byte) error {
 	}
 	if err := json.Unmarshal(body, &m); err != nil {
 		return err
+	}
+	if m.Type == webhook.TestType {
+		return nil
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -24,6 +24,9 @@ type Start struct {
 // removed: its attempts under way have five seconds.
 const removeLimit = 20 * time.Second
 
+// askLimit bounds one question whether a process delivers to an endpoint.
+const askLimit = 300 * time.Millisecond
+
 // Add stores a new endpoint, which running processes then deliver to. It makes a
 // secret when the definition has none, and returns it, once. Where it begins is
 // durable before anybody sees it, and nothing is left of an earlier endpoint of the
@@ -177,8 +180,7 @@ func (m *Manager) forget(ctx context.Context, name string) error {
 	limited, cancel := context.WithTimeout(ctx, removeLimit)
 	defer cancel()
 	for {
-		_, err := m.log.Call(limited, name, nil)
-		if errors.Is(err, jetstream.ErrNobody) {
+		if m.deserted(limited, name) {
 			return pipeline.Forget(ctx, m.log, m.log, name)
 		}
 		select {
@@ -187,4 +189,13 @@ func (m *Manager) forget(ctx context.Context, name string) error {
 			return fmt.Errorf("a process has not let go of it in %s; try again, or stop that process", removeLimit)
 		}
 	}
+}
+
+// deserted reports whether no process delivers to an endpoint. One that is just
+// ending may leave the question without an answer.
+func (m *Manager) deserted(ctx context.Context, name string) bool {
+	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	defer cancel()
+	_, err := m.log.Call(ctx, name, nil)
+	return errors.Is(err, jetstream.ErrNobody)
 }

@@ -93,13 +93,16 @@ func (k *keeper) begin(ctx context.Context, a *endpoints.Added) (stop func()) {
 		if !a.Gone {
 			k.log.Warn("an added endpoint is not used", "endpoint", a.Name, "error", a.Problem)
 		}
-		k.leave(k.part)
+		if k.leave(k.part) {
+			k.log.Info("an added endpoint was removed", "endpoint", a.Name)
+		}
 		return nothing
 	}
 	endpoint, err := k.openAdded(k.part, a)
 	if err != nil {
 		return nothing
 	}
+	k.log.Info("an added endpoint is taken in", "endpoint", a.Name, "revision", a.Revision, "secrets", 1+len(a.Definition.Webhook(time.Now()).PreviousSecrets))
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
@@ -171,14 +174,17 @@ func (l *Line) join(p *part, endpoint *webhook.Endpoint) {
 	}
 }
 
-// leave takes a part out.
-func (l *Line) leave(p *part) {
+// leave takes a part out, if it is there.
+func (l *Line) leave(p *part) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if at := slices.Index(l.parts, p); at >= 0 {
-		l.parts = slices.Delete(l.parts, at, at+1)
-		l.count(p.name)
+	at := slices.Index(l.parts, p)
+	if at < 0 {
+		return false
 	}
+	l.parts = slices.Delete(l.parts, at, at+1)
+	l.count(p.name)
+	return true
 }
 
 // count keeps the figures of an endpoint that goes.

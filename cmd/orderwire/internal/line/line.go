@@ -26,7 +26,8 @@ type Line struct {
 	log      *slog.Logger
 	embedded *jetstream.Embedded
 	orders   *jetstream.Log
-	leases   *jetstream.Leases // nil with an embedded log, which one process has alone
+	leases   *jetstream.Leases        // nil with an embedded log, which one process has alone
+	attempts *jetstream.AttemptWriter // nil without webhooks
 	parts    []*part
 	pushes   *postback.Receiver // nil when no pushes are taken
 
@@ -107,6 +108,9 @@ func (l *Line) Close() error {
 	}
 	if l.leases != nil {
 		l.leases.Close()
+	}
+	if l.attempts != nil {
+		l.attempts.Close(context.Background())
 	}
 	if l.orders != nil {
 		errs = append(errs, l.orders.Close())

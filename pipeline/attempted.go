@@ -57,10 +57,19 @@ func (r *route) tell(o *outcome, became Outcome, next time.Time) {
 		Sequence: o.entry.Sequence, Number: o.tries, Outcome: became, Probe: o.probe, Status: o.status, Next: next,
 	}
 	if o.failed != nil {
-		a.Reason = o.failed.Error()
+		a.Reason = reason(o.failed)
 		a.Answer = excerpt(o.failed)
 	}
 	r.cfg.Attempted(a)
+}
+
+// reason says why an attempt failed.
+func reason(err error) string {
+	var says interface{ Reason() string }
+	if errors.As(err, &says) {
+		return says.Reason()
+	}
+	return err.Error()
 }
 
 // excerpt returns what an error quotes of the receiver's answer.

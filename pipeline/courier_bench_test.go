@@ -25,44 +25,55 @@ func (instant) Deliver(context.Context, schema.Entry) error { return nil }
 func BenchmarkCourier(b *testing.B) {
 	for _, each := range []int{1, 100} {
 		b.Run(fmt.Sprintf("events=%d", each), func(b *testing.B) {
-			payloads := make([][]byte, 2000)
-			for i := range payloads {
-				raw, err := json.Marshal(pipelinetest.Event("main", i/each, uint64(i%each+1)))
-				if err != nil {
-					b.Fatal(err)
-				}
-				payloads[i] = raw
-			}
-			log := newMemoryLog()
-			c := pipeline.NewCourier(pipeline.CourierConfig{
-				Name: "t", Deliverer: instant{}, Bury: log.bury, Cursors: log, Concurrency: 64,
-				Follow: func(ctx context.Context, _ uint64) (<-chan *message.Message, error) {
-					out := make(chan *message.Message, 2048)
-					go func() {
-						for i := range b.N {
-							m := &message.Message{Payload: payloads[i%len(payloads)], Metadata: message.Metadata{
-								pipeline.MetaSequence: strconv.Itoa(i + 1), pipeline.MetaStored: "1790000000000000000",
-							}}
-							select {
-							case out <- m:
-							case <-ctx.Done():
-								return
-							}
-						}
-					}()
-					return out, nil
-				},
-			})
+			payloads := eventsFor(b, each)
 			b.ReportAllocs()
 			b.ResetTimer()
-			stop := running(b, c.Run)
-			if err := c.Drain(b.Context(), uint64(b.N)); err != nil {
-				b.Fatal(err)
-			}
-			b.StopTimer()
-			stop()
+			deliverAll(b, payloads, b.N, pipeline.CourierConfig{Deliverer: instant{}})
 		})
 	}
+}
+
+// eventsFor makes 2,000 events, so many of each order.
+func eventsFor(b *testing.B, each int) [][]byte {
+	b.Helper()
+	payloads := make([][]byte, 2000)
+	for i := range payloads {
+		raw, err := json.Marshal(pipelinetest.Event("main", i/each, uint64(i%each+1)))
+		if err != nil {
+			b.Fatal(err)
+		}
+		payloads[i] = raw
+	}
+	return payloads
+}
+
+// deliverAll runs a courier over n events: the payloads, again and again.
+func deliverAll(b *testing.B, payloads [][]byte, n int, cfg pipeline.CourierConfig) {
+	b.Helper()
+	log := newMemoryLog()
+	cfg.Follow = func(ctx context.Context, _ uint64) (<-chan *message.Message, error) {
+		out := make(chan *message.Message, 2048)
+		go func() {
+			for i := range n {
+				m := &message.Message{Payload: payloads[i%len(payloads)], Metadata: message.Metadata{
+					pipeline.MetaSequence: strconv.Itoa(i + 1), pipeline.MetaStored: "1790000000000000000",
+				}}
+				select {
+				case out <- m:
+				case <-ctx.Done():
+					return
+				}
+			}
+		}()
+		return out, nil
+	}
+	cfg.Name, cfg.Bury, cfg.Cursors, cfg.Concurrency = "t", log.bury, log, 64
+	c := pipeline.NewCourier(cfg)
+	stop := running(b, c.Run)
+	if err := c.Drain(b.Context(), uint64(n)); err != nil {
+		b.Fatal(err)
+	}
+	stop()
 }
 
 // BenchmarkReadEntry is the reading alone.

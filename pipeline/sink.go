@@ -34,8 +34,8 @@ type Sink interface {
 // that has a method RetryAfter() time.Duration asks for at least that pause, for
 // all deliveries; one whose Permanent() bool is true is not retried. Status() int
 // is that of an HTTP answer: 429, 502, 503 and 504 slow the endpoint down, and 410
-// disables it. Excerpt() []byte is the beginning of its body, for the
-// attempt log.
+// disables it. Excerpt() []byte is the beginning of its body, and Reason() string
+// what failed in a few words, both for the attempt log.
 type Deliverer interface {
 	Deliver(ctx context.Context, e schema.Entry) error
 }

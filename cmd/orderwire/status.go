@@ -64,7 +64,10 @@ func serveStatus(ctx context.Context, c *config.Config, l *line.Line, log *slog.
 	}
 	log.Info("status service", "url", "http://"+listener.Addr().String()+"/api/v1/status")
 	return serveHTTP(ctx, listener, api.New(api.Config{
-		Line: l, Webhooks: endpoints.New(c, l.Log(), log), Attempts: l.Log(),
+		Line: l, Webhooks: l.Endpoints(),
+		Attempts: func(ctx context.Context, q endpoints.Query) ([]endpoints.Attempt, error) {
+			return endpoints.Attempts(ctx, l.Log(), q)
+		},
 		Token: string(c.HTTP.Token), Listen: c.HTTP.Listen, Logger: log,
 	}))
 }

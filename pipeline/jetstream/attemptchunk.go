@@ -45,7 +45,7 @@ func (w *AttemptWriter) put(a *pipeline.Attempt) {
 	key := chunkKey{a.Endpoint, a.Outcome}
 	c := w.open[key]
 	if c == nil {
-		c = &chunk{key: key, id: nuid.Next()}
+		c = &chunk{key: key, id: nuid.Next(), data: w.buffer()}
 		w.open[key] = c
 	}
 	before := len(c.data)
@@ -54,6 +54,17 @@ func (w *AttemptWriter) put(a *pipeline.Attempt) {
 	if c.count++; c.count == chunkAttempts || len(c.data) >= w.most {
 		w.closeChunk(c)
 	}
+}
+
+// buffer returns an empty one for a chunk.
+func (w *AttemptWriter) buffer() []byte {
+	n := len(w.free)
+	if n == 0 {
+		return nil
+	}
+	b := w.free[n-1]
+	w.free = w.free[:n-1]
+	return b
 }
 
 func (w *AttemptWriter) closeChunk(c *chunk) {
@@ -112,6 +123,9 @@ func (w *AttemptWriter) settle(r sent) {
 	switch {
 	case r.err == nil:
 		w.pause.Reset()
+		if len(w.free) < 2*chunksAtOnce {
+			w.free = append(w.free, r.chunk.data[:0])
+		}
 	case refusedWith(r.err, tooLargeCodes):
 		w.failure = r.err
 		w.lost.Add(uint64(r.chunk.count))

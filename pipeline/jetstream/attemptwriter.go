@@ -59,6 +59,7 @@ type AttemptWriter struct {
 	spare   []pipeline.Attempt // of the same use as fresh, in turns
 	open    map[chunkKey]*chunk
 	ready   []*chunk // to be sent
+	free    [][]byte // of chunks that are stored, to be used again
 	flying  int      // chunks on their way
 	results chan sent
 	held    int // bytes of all chunks

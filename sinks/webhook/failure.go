@@ -37,10 +37,12 @@ type DeliveryError struct {
 
 // Error names endpoint, host, event and reason, with a hint where there is one.
 func (e *DeliveryError) Error() string {
-	return fmt.Sprintf("webhook %q (%s): event %s: %s", e.Endpoint, e.Origin, e.EventID, e.reason())
+	return fmt.Sprintf("webhook %q (%s): event %s: %s", e.Endpoint, e.Origin, e.EventID, e.Reason())
 }
 
-func (e *DeliveryError) reason() string {
+// Reason is the text of the error without endpoint and event. Package pipeline
+// looks for this method.
+func (e *DeliveryError) Reason() string {
 	switch {
 	case e.StatusCode == http.StatusGone:
 		return "answer 410 Gone: the receiver wants no more deliveries"

@@ -40,7 +40,7 @@ func (e *Endpoint) Test(ctx context.Context) TestResult {
 	var failed *DeliveryError
 	switch {
 	case errors.As(err, &failed):
-		out.Reason = failed.reason()
+		out.Reason = failed.Reason()
 	case err != nil:
 		out.Reason = err.Error()
 	}

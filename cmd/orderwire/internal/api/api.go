@@ -16,8 +16,6 @@ import (
 
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/endpoints"
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/metrics"
-	"github.com/orderwire/orderwire/pipeline"
-	"github.com/orderwire/orderwire/pipeline/jetstream"
 	"github.com/orderwire/orderwire/schema"
 )
 
@@ -28,7 +26,7 @@ type Config struct {
 	// Webhooks manages the endpoints. Required.
 	Webhooks Manager
 	// Attempts searches the attempt log. Required.
-	Attempts Attempts
+	Attempts func(ctx context.Context, q endpoints.Query) ([]endpoints.Attempt, error)
 	// Token is asked for as a bearer token; "" means that nobody is asked, and that
 	// the Host of a request must be this machine.
 	Token string
@@ -74,13 +72,6 @@ type Operator interface {
 	Resume(ctx context.Context, name string) error
 	Test(ctx context.Context, name string) (endpoints.TestResult, error)
 	Release(ctx context.Context, name string, key schema.OrderKey, skip bool) error
-}
-
-// Attempts searches the attempt log.
-type Attempts interface {
-	// SearchAttempts returns the newest attempts that the query describes, the
-	// newest first.
-	SearchAttempts(ctx context.Context, q jetstream.AttemptQuery) ([]pipeline.Attempt, error)
 }
 
 // route is an operation of the service.

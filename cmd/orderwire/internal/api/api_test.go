@@ -109,7 +109,9 @@ func TestRefusals(t *testing.T) {
 		{"POST", one + "/release", `{"account":"a"}`, 400, "order is not named"},
 		{"GET", one + "/attempts?limit=0", "", 400, "between 1 and 1000"},
 		{"GET", one + "/attempts?limit=1001", "", 400, "between 1 and 1000"},
-		{"GET", one + "/attempts?outcome=lost", "", 400, "no such outcome"},
+		{"GET", one + "/attempts?outcome=lost", "", 400, "no such attempts: there is no outcome"},
+		{"GET", one + "/attempts?answer=yes", "", 400, "neither true nor false"},
+		{"GET", one + "/attempts?since=2026-11-02&before=2026-11-01", "", 400, "ends before it begins"},
 		{"GET", one + "/attempts?since=yesterday", "", 400, "since is no time"},
 		{"GET", one + "/attempts?order=1&order=2", "", 400, "stands twice"},
 		{"GET", one + "/attempts?a%ZZ", "", 400, "cannot be read"},
@@ -134,8 +136,8 @@ func TestRefusals(t *testing.T) {
 func TestAttemptsQuery(t *testing.T) {
 	t.Parallel()
 	f := &fake{}
-	send(t, f, request{method: "GET", path: one + "/attempts?account=main&program=1&order=SN%201&event=e1&outcome=given_up&since=2026-11-01&before=2026-11-02T00:00:00%2B08:00&limit=7"})
-	if got, want := fmt.Sprint(f.query), "{partner/a main 1 SN 1 e1 given_up 2026-11-01 00:00:00 +0000 UTC 2026-11-02 00:00:00 +0800 +0800 7}"; got != want {
+	send(t, f, request{method: "GET", path: one + "/attempts?account=main&program=1&order=SN%201&event=e1&outcome=given_up&since=2026-11-01&before=2026-11-02T00:00:00%2B08:00&limit=7&answer=true"})
+	if got, want := fmt.Sprint(f.query), "{partner/a main 1 SN 1 e1 given_up 2026-11-01 00:00:00 +0000 UTC 2026-11-02 00:00:00 +0800 +0800 7 true}"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	send(t, f, request{method: "GET", path: one + "/attempts"})
@@ -183,7 +185,7 @@ func TestProblems(t *testing.T) {
 func TestOneReportAtATime(t *testing.T) {
 	t.Parallel()
 	f := &fake{started: make(chan struct{})}
-	handler := api.New(api.Config{Line: f, Webhooks: f, Attempts: f})
+	handler := api.New(api.Config{Line: f, Webhooks: f, Attempts: f.attempts})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() {

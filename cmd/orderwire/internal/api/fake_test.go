@@ -14,8 +14,6 @@ import (
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/config"
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/endpoints"
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/line"
-	"github.com/orderwire/orderwire/pipeline"
-	"github.com/orderwire/orderwire/pipeline/jetstream"
 	"github.com/orderwire/orderwire/schema"
 )
 
@@ -27,7 +25,7 @@ type fake struct {
 	asked   []string
 	err     error
 	started chan struct{} // told when a report begins, which then waits for the end of its context; nil: neither
-	query   jetstream.AttemptQuery
+	query   endpoints.Query
 }
 
 const theSecret = "whsec_c2VjcmV0IHNlY3JldCBzZWNyZXQgc2VjcmV0"
@@ -103,12 +101,11 @@ func (f *fake) Release(_ context.Context, name string, key schema.OrderKey, skip
 	return f.do(name, "release %s %t", key, skip)
 }
 
-func (f *fake) SearchAttempts(_ context.Context, q jetstream.AttemptQuery) ([]pipeline.Attempt, error) {
+func (f *fake) attempts(_ context.Context, q endpoints.Query) ([]endpoints.Attempt, error) {
 	f.query = q
-	return []pipeline.Attempt{{
-		At: at, Duration: time.Second, Endpoint: q.Endpoint, Key: schema.OrderKey{Account: "main", Program: "1", OrderSn: "2"}, EventID: "e",
-		Type: schema.OrderCreated, Version: 1, Sequence: 5, Number: 2, Outcome: pipeline.OutcomeFailed, Status: 500, Reason: "HTTP 500",
-		Answer: []byte("no\xff"), Next: at,
+	return []endpoints.Attempt{{
+		At: at, Duration: 12.5, Endpoint: q.Endpoint, Account: "main", Program: "1", Order: "2", Event: "e", Type: "order.created", Version: 1,
+		Sequence: 5, Number: 2, Outcome: "failed", Status: 500, Reason: "HTTP 500", Answer: "no\uFFFD", Next: at,
 	}}, f.err
 }
 
@@ -149,7 +146,7 @@ func sendPlain(tb testing.TB, f *fake, q request) *httptest.ResponseRecorder {
 		req.Host = strings.TrimSpace(q.host)
 	}
 	rec := httptest.NewRecorder()
-	api.New(api.Config{Line: f, Webhooks: f, Attempts: f, Token: q.token, Listen: q.listen}).ServeHTTP(rec, req)
+	api.New(api.Config{Line: f, Webhooks: f, Attempts: f.attempts, Token: q.token, Listen: q.listen}).ServeHTTP(rec, req)
 	if rec.Header().Get("X-Content-Type-Options") != "nosniff" || rec.Header().Get("Cache-Control") != "no-store" {
 		tb.Errorf("%s %s: header %v", q.method, q.path, rec.Header())
 	}

@@ -113,3 +113,12 @@ func (q *query) number(name string, without, most int) int {
 	}
 	return n
 }
+
+// truth reads true or false; false for none.
+func (q *query) truth(name string) bool {
+	text := q.Get(name)
+	if text != "" && text != "true" && text != "false" {
+		q.wrong(name+" is neither true nor false", "leave it out for false")
+	}
+	return text == "true"
+}

@@ -85,6 +85,8 @@ func TestNATSSettings(t *testing.T) {
   max_message_size: 512KiB
   duplicate_window: 5m
   dead_letters_max_age: 30d
+  attempts_max_age: 2d
+  attempts_max_bytes: 64MiB
   compression: s2
   allow_data_loss: true
 `))
@@ -98,6 +100,7 @@ func TestNATSSettings(t *testing.T) {
 		Streams: jetstream.StreamConfig{
 			Replicas: 3, Compress: true, MaxAge: 90 * 24 * time.Hour, MaxBytes: 10 << 30, MaxMessages: 7, MaxMessageSize: 512 << 10,
 			DuplicateWindow: 5 * time.Minute, DeadMaxAge: 30 * 24 * time.Hour, AllowDataLoss: true,
+			AttemptsMaxAge: 48 * time.Hour, AttemptsMaxBytes: 64 << 20,
 		},
 	}
 	if got != want {

@@ -49,6 +49,10 @@ type NATS struct {
 	DuplicateWindow Duration `yaml:"duplicate_window" env:"DUPLICATE_WINDOW"`
 	// DeadLettersMaxAge is how long dead letters stay; 0 (default) for ever.
 	DeadLettersMaxAge Duration `yaml:"dead_letters_max_age" env:"DEAD_LETTERS_MAX_AGE"`
+	// AttemptsMaxAge and AttemptsMaxBytes bound the log of webhook attempts, which
+	// can be made smaller at any time; 0 (default) for 7d and 256MiB.
+	AttemptsMaxAge   Duration `yaml:"attempts_max_age" env:"ATTEMPTS_MAX_AGE"`
+	AttemptsMaxBytes Bytes    `yaml:"attempts_max_bytes" env:"ATTEMPTS_MAX_BYTES"`
 	// AllowDataLoss lets a start delete the events that exceed new bounds; by
 	// default it refuses to.
 	AllowDataLoss bool `yaml:"allow_data_loss" env:"ALLOW_DATA_LOSS"`
@@ -91,6 +95,7 @@ func (n *NATS) streams() jetstream.StreamConfig {
 		MaxAge: time.Duration(n.MaxAge), MaxBytes: int64(n.MaxBytes), MaxMessages: n.MaxMessages,
 		MaxMessageSize: int32(n.MaxMessageSize), DuplicateWindow: time.Duration(n.DuplicateWindow),
 		DeadMaxAge: time.Duration(n.DeadLettersMaxAge), AllowDataLoss: n.AllowDataLoss,
+		AttemptsMaxAge: time.Duration(n.AttemptsMaxAge), AttemptsMaxBytes: int64(n.AttemptsMaxBytes),
 	}
 }
 
@@ -130,10 +135,14 @@ func (n *NATS) checkStreams(k *checker) {
 	if n.MaxAge > 0 && n.DuplicateWindow > n.MaxAge {
 		k.add("nats.duplicate_window", "at most nats.max_age", "longer than the events stay")
 	}
+	if n.AttemptsMaxBytes != 0 && n.AttemptsMaxBytes < 1<<20 {
+		k.add("nats.attempts_max_bytes", "at least 1MiB, or 0 for 256MiB", "%d bytes", n.AttemptsMaxBytes)
+	}
 	for _, d := range []struct {
 		path string
 		v    Duration
-	}{{"nats.max_age", n.MaxAge}, {"nats.dead_letters_max_age", n.DeadLettersMaxAge}, {"nats.duplicate_window", n.DuplicateWindow}} {
+	}{{"nats.max_age", n.MaxAge}, {"nats.dead_letters_max_age", n.DeadLettersMaxAge}, {"nats.attempts_max_age", n.AttemptsMaxAge},
+		{"nats.duplicate_window", n.DuplicateWindow}} {
 		if d.v != 0 && time.Duration(d.v) < 100*time.Millisecond {
 			k.add(d.path, "at least 100ms, as NATS", "the span is too short")
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/orderwire/orderwire/sinks/webhook"
 )
 
-// answering lets the courier see which status an endpoint has answered with.
+// answering lets the courier see what an endpoint has answered.
 type answering struct{ endpoint *webhook.Endpoint }
 
 // Deliver implements [pipeline.Deliverer].
@@ -26,6 +26,9 @@ type answer struct{ *webhook.DeliveryError }
 
 // Status is that of the answer, 0 when there was none.
 func (a answer) Status() int { return a.StatusCode }
+
+// Excerpt is the beginning of the answer's body.
+func (a answer) Excerpt() []byte { return a.Answer }
 
 // Unwrap returns the endpoint's own error.
 func (a answer) Unwrap() error { return a.DeliveryError }

@@ -2,6 +2,7 @@ package line
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/orderwire/orderwire/pipeline"
@@ -28,10 +29,47 @@ type Delivery struct {
 	Attempts Attempts  `json:"attempts"`
 }
 
-// Attempts counts what this process has tried since its start.
+// Attempts counts what this process has tried since its start, by the outcome.
 type Attempts struct {
 	Delivered uint64 `json:"delivered"`
-	Failed    uint64 `json:"failed"`
+	Failed    uint64 `json:"failed"`   // to be tried again
+	GivenUp   uint64 `json:"given_up"` // the event is in the dead letters
+}
+
+// attemptCounts are those of endpoints, by name.
+type attemptCounts struct {
+	mu sync.Mutex
+	by map[string]Attempts
+}
+
+func (c *attemptCounts) add(a *pipeline.Attempt) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.by == nil {
+		c.by = make(map[string]Attempts)
+	}
+	n := c.by[a.Endpoint]
+	switch a.Outcome {
+	case pipeline.OutcomeDelivered:
+		n.Delivered++
+	case pipeline.OutcomeFailed:
+		n.Failed++
+	case pipeline.OutcomeGivenUp:
+		n.GivenUp++
+	}
+	c.by[a.Endpoint] = n
+}
+
+func (c *attemptCounts) of(endpoint string) Attempts {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.by[endpoint]
+}
+
+// attempted records and counts an attempt.
+func (l *Line) attempted(a pipeline.Attempt) {
+	l.attempts.Record(a)
+	l.counts.add(&a)
 }
 
 // State is whether an endpoint gets deliveries.
@@ -52,7 +90,7 @@ func States() []State { return []State{Active, Paused, Disabled, Broken} }
 func (l *Line) delivery(ctx context.Context, s *Sink, at pipeline.Progress, last uint64) error {
 	d := &Delivery{
 		State: Active, Parked: at.Delivery.Parked, Waiting: at.Delivery.Waiting,
-		Oldest: at.Delivery.Oldest, Rate: at.Delivery.Rate,
+		Oldest: at.Delivery.Oldest, Rate: at.Delivery.Rate, Attempts: l.counts.of(s.Name),
 	}
 	switch {
 	case at.Delivery.Paused:
@@ -61,13 +99,6 @@ func (l *Line) delivery(ctx context.Context, s *Sink, at pipeline.Progress, last
 		d.State, d.Reason = Disabled, at.Delivery.Disabled
 	case at.Delivery.Broken:
 		d.State = Broken
-	}
-	l.mu.Lock()
-	endpoint := l.endpoints[s.Name]
-	l.mu.Unlock()
-	if endpoint != nil {
-		st := endpoint.Stats()
-		d.Attempts = Attempts{Delivered: st.Delivered, Failed: st.Failed}
 	}
 	s.Delivery = d
 	return l.oldest(ctx, s, last)

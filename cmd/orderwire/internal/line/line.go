@@ -27,7 +27,9 @@ type Line struct {
 	log      *slog.Logger
 	embedded *jetstream.Embedded
 	orders   *jetstream.Log
-	leases   *jetstream.Leases // nil with an embedded log, which one process has alone
+	leases   *jetstream.Leases        // nil with an embedded log, which one process has alone
+	attempts *jetstream.AttemptWriter // nil without webhooks
+	counts   attemptCounts
 	config   *config.Config
 	manager  *endpoints.Manager
 	delivers bool               // the role Webhook is among those of this process
@@ -130,6 +132,9 @@ func (l *Line) Close() error {
 	}
 	if l.leases != nil {
 		l.leases.Close()
+	}
+	if l.attempts != nil {
+		l.attempts.Close(context.Background())
 	}
 	if l.orders != nil {
 		errs = append(errs, l.orders.Close())

@@ -9,6 +9,7 @@ import (
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/config"
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/endpoints"
 	"github.com/orderwire/orderwire/pipeline"
+	"github.com/orderwire/orderwire/pipeline/jetstream"
 	"github.com/orderwire/orderwire/sinks/archive"
 	"github.com/orderwire/orderwire/sinks/commission"
 	"github.com/orderwire/orderwire/sinks/webhook"
@@ -92,6 +93,7 @@ func (l *Line) planCommission(_ context.Context, c *config.Config) error {
 }
 
 func (l *Line) planWebhooks(_ context.Context, c *config.Config) error {
+	l.attempts = l.orders.Attempts(jetstream.AttemptsConfig{Logger: l.log})
 	for i := range c.Webhooks {
 		w := c.Webhooks[i]
 		endpoint, err := webhook.New(w.Endpoint(l.log)) // here, so that a mistake ends the start
@@ -112,6 +114,7 @@ func (l *Line) delivering(w *config.Webhook, endpoint *webhook.Endpoint) func(co
 			Name: w.Name, Deliverer: answering{endpoint}, Follow: l.orders.Follow, Bury: l.orders.Bury, Cursors: l.orders, Watch: l.orders.WatchCursor,
 			Parked: l.orders, Recall: l.orders.Next, HoldExhausted: w.OnExhausted == config.ExhaustedPark, Unordered: w.Unordered,
 			Concurrency: w.Concurrency, RateLimit: w.RateLimit, Schedule: w.Schedule(),
+			Wants: endpoint.Wants, Attempted: l.attempted,
 			Retention: l.webhookRetention(l.config, w.Name), Logger: l.log,
 		})
 		s := fed(courier, nil)

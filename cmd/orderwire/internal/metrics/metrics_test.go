@@ -41,7 +41,7 @@ func sample() line.Status {
 			{Kind: "sink", Name: "archive", Position: 400, Lag: 100},
 			{Kind: "sink", Name: "commission", Closed: true, Failure: "disk full"},
 			{Kind: "endpoint", Name: "archive", Position: 450, Lag: 50, Delivery: &line.Delivery{
-				State: line.Broken, Parked: 7, Waiting: 9, Oldest: at.Add(-90 * time.Second), Rate: 12.5, Attempts: line.Attempts{Delivered: 450, Failed: 31},
+				State: line.Broken, Parked: 7, Waiting: 9, Oldest: at.Add(-90 * time.Second), Rate: 12.5, Attempts: line.Attempts{Delivered: 450, Failed: 31, GivenUp: 4},
 			}},
 			{Kind: "endpoint", Name: "done", Position: 500, Delivery: &line.Delivery{State: line.Active}},
 			{Kind: "endpoint", Name: "elsewhere", Work: line.Work{Standby: true, Holder: "b"}},
@@ -75,6 +75,7 @@ func TestFigures(t *testing.T) {
 		`orderwire_webhook_parked_orders{endpoint="archive"} 7`, `orderwire_webhook_waiting_deliveries{endpoint="archive"} 9`,
 		`orderwire_webhook_attempts_total{endpoint="archive",outcome="delivered"} 450`,
 		`orderwire_webhook_attempts_total{endpoint="archive",outcome="failed"} 31`,
+		`orderwire_webhook_attempts_total{endpoint="archive",outcome="given_up"} 4`,
 		`orderwire_webhook_rate_limit{endpoint="archive"} 12.5`, `orderwire_webhook_up{endpoint="archive"} 0`, `orderwire_webhook_up{endpoint="done"} 1`,
 		`orderwire_webhook_state{endpoint="archive",state="broken"} 1`, `orderwire_webhook_state{endpoint="archive",state="active"} 0`,
 		`orderwire_webhook_state{endpoint="done",state="active"} 1`, "go_goroutines ", "process_start_time_seconds ", "orderwire_build_info{",
@@ -149,7 +150,7 @@ func TestAlertRules(t *testing.T) {
 	seen := make(map[string]bool)
 	for _, group := range file.Groups {
 		for _, r := range group.Rules {
-			if _, err := time.ParseDuration(r.For); err != nil || r.Labels["severity"] == "" || r.Annotations["summary"] == "" ||
+			if _, err := time.ParseDuration(r.For); err != nil && r.For != "" || r.Labels["severity"] == "" || r.Annotations["summary"] == "" ||
 				r.Annotations["description"] == "" || seen[r.Alert] || strings.Count(r.Expr, "(") != strings.Count(r.Expr, ")") {
 				t.Errorf("alert %q is incomplete or stands twice: %+v", r.Alert, r)
 			}

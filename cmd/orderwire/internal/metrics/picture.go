@@ -123,6 +123,7 @@ func (e emitter) endpoint(name string, d *line.Delivery, now time.Time) {
 	e.gauge(rateLimit, d.Rate, name)
 	e.count(attempts, float64(d.Attempts.Delivered), name, "delivered")
 	e.count(attempts, float64(d.Attempts.Failed), name, "failed")
+	e.count(attempts, float64(d.Attempts.GivenUp), name, "given_up")
 	e.gauge(up, truth(d.State == line.Active), name)
 	for _, s := range line.States() {
 		e.gauge(state, truth(d.State == s), name, string(s))

@@ -29,6 +29,7 @@ type Line struct {
 	leases   *jetstream.Leases // nil with an embedded log, which one process has alone
 	parts    []*part
 	pushes   *postback.Receiver // nil when no pushes are taken
+	aged     *aged              // nil without endpoints
 
 	mu        sync.Mutex // guards what sessions open and close
 	pollers   map[string]*poller.Poller
@@ -105,6 +106,7 @@ func (l *Line) Close() error {
 	for _, e := range l.endpoints {
 		e.Close()
 	}
+	errs = append(errs, l.aged.Close())
 	if l.leases != nil {
 		l.leases.Close()
 	}

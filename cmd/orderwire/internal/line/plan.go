@@ -91,6 +91,7 @@ func (l *Line) planCommission(_ context.Context, c *config.Config) error {
 }
 
 func (l *Line) planWebhooks(_ context.Context, c *config.Config) error {
+	l.aged = &aged{dir: c.Archive.Sink(nil).Dir, first: l.orders.First}
 	for i := range c.Webhooks {
 		w := &c.Webhooks[i]
 		endpoint, err := webhook.New(w.Endpoint(l.log)) // here, so that a mistake ends the start
@@ -101,7 +102,7 @@ func (l *Line) planWebhooks(_ context.Context, c *config.Config) error {
 		l.add("endpoint", w.Name, func(context.Context) (*session, error) {
 			return fed(pipeline.NewCourier(pipeline.CourierConfig{
 				Name: w.Name, Deliverer: answering{endpoint}, Follow: l.orders.Follow, Bury: l.orders.Bury, Cursors: l.orders,
-				Parked: l.orders, Recall: l.orders.Next, HoldExhausted: w.OnExhausted == config.ExhaustedPark, Unordered: w.Unordered,
+				Parked: l.orders, Recall: l.orders.Next, Archive: l.aged.next, Older: l.aged.events, HoldExhausted: w.OnExhausted == config.ExhaustedPark, Unordered: w.Unordered,
 				Concurrency: w.Concurrency, RateLimit: w.RateLimit, Schedule: w.Schedule(),
 				Retention: l.webhookRetention(c, w.Name), Logger: l.log,
 			}), nil), nil

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync/atomic"
@@ -32,6 +33,12 @@ type CourierConfig struct {
 	Follow    Follow
 	Bury      Bury
 	Cursors   CursorStore
+	// Watch tells how a document of Cursors stands and then every change of it, by
+	// any process, nil when there is none; a value that was not taken may be replaced
+	// by a newer one. When it returns, no later change is missed. It closes the channel
+	// when ctx ends, or when it can tell no more. With it, [Pause] and [Resume] take
+	// effect at once; nil means that the courier looks every 10 s.
+	Watch func(ctx context.Context, name string) (<-chan []byte, error)
 	// Parked keeps orders whose delivery has failed, and Recall reads their events
 	// again. Nil means that they wait in the window: when it is full of them, the
 	// endpoint stands still and the log holds its events.
@@ -114,7 +121,9 @@ type Delivery struct {
 	Parked   int       // orders that are parked durably
 	Waiting  int       // deliveries that wait for another attempt, parked orders included
 	Oldest   time.Time // when the oldest event that is owed came into the log; zero when none is
-	Broken   bool      // it fails throughout: it is paused and probed
+	Paused   bool      // by a person, until it is resumed
+	Reason   string    // that the person gave, "" for none
+	Broken   bool      // it fails throughout: it is held up and probed
 	Disabled string    // why a person has to resume it; "" when none has to
 	Rate     float64   // attempts a second that it may have at present; 0 means no limit
 }
@@ -128,6 +137,10 @@ func (c *Courier) Progress() Progress {
 	switch d := p.Delivery; {
 	case c.failed.Load() != nil:
 		p.Failure = *c.failed.Load()
+	case d.Paused && d.Reason != "":
+		p.Failure = "paused until it is resumed: " + d.Reason
+	case d.Paused:
+		p.Failure = "paused until it is resumed"
 	case d.Disabled != "":
 		p.Failure = "disabled until it is resumed: " + d.Disabled
 	case d.Broken:
@@ -155,18 +168,28 @@ type ask struct {
 	done chan struct{}
 }
 
+// ErrNotParked says that an order is not parked: there is nothing to release, or
+// an attempt at it is under way.
+var ErrNotParked = errors.New("the order is not parked at this endpoint, or is being delivered now")
+
 // Release tries a parked order again now, also one that is held because its
 // attempts were used up. With skip, it goes on behind the event that could not be
-// delivered. An order that is not parked is left alone. It waits until the
-// courier runs.
+// delivered. An order that is not parked is left alone, which is [ErrNotParked]. It
+// waits until the courier runs.
 func (c *Courier) Release(ctx context.Context, key schema.OrderKey, skip bool) error {
-	return c.ask(ctx, func(r *route) {
+	released := 0
+	err := c.ask(ctx, func(r *route) {
 		for _, o := range r.orders {
 			if o.Key == key && (o.state == held || o.state == waiting && o.durable) {
 				r.release(o, skip)
+				released++
 			}
 		}
 	})
+	if err == nil && released == 0 {
+		err = fmt.Errorf("endpoint %s, order %s: %w", c.cfg.Name, key, ErrNotParked)
+	}
+	return err
 }
 
 func (c *Courier) ask(ctx context.Context, do func(*route)) error {

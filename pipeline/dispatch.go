@@ -10,8 +10,7 @@ import (
 // dispatch begins attempts as long as there are slots.
 func (r *route) dispatch(ctx context.Context) {
 	r.resume = time.Time{}
-	if r.standing.Disabled != "" {
-		r.resume = r.looked.Add(lookAgain)
+	if r.standing.stopped() {
 		return
 	}
 	for r.flying < r.cfg.Concurrency {
@@ -48,7 +47,7 @@ func (r *route) choose() (retry, some bool) {
 
 // paused reports whether attempts are held up for longer than a rate limit does.
 func (r *route) paused() bool {
-	return r.standing.Disabled != "" || r.breaker.open || r.pace.until.After(r.now)
+	return r.standing.stopped() || r.breaker.open || r.pace.until.After(r.now)
 }
 
 // begin hands an attempt to a worker.

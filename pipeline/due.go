@@ -54,7 +54,7 @@ func (r *route) wake() {
 // alarm sets the timer to the next moment at which something can begin.
 func (r *route) alarm() {
 	var next time.Time
-	for _, at := range []time.Time{r.agendaNext(), r.resume} {
+	for _, at := range []time.Time{r.agendaNext(), r.resume, r.lookAt()} {
 		if !at.IsZero() && (next.IsZero() || at.Before(next)) {
 			next = at
 		}

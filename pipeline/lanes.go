@@ -88,8 +88,9 @@ type route struct {
 	breaker  breaker
 	pace     *pace
 	standing standing
-	looked   time.Time // when standing was read
-	now      time.Time // of this turn of the loop
+	wishes   <-chan []byte // what a person says, nil when nothing tells of it
+	looked   time.Time     // when that was read last
+	now      time.Time     // of this turn of the loop
 
 	changes map[laneKey]change // what the store does not know yet
 	writing bool               // some of it is on its way
@@ -159,7 +160,7 @@ func (c *Courier) route(parent context.Context) error {
 	return err
 }
 
-func (c *Courier) cursorName() string { return "endpoint." + schema.EscapeToken(c.cfg.Name) }
+func (c *Courier) cursorName() string { return cursorName(c.cfg.Name) }
 
 // loop runs until ctx ends, the log is drained, or a Replay has no more entries.
 func (r *route) loop(ctx context.Context) error {
@@ -200,7 +201,9 @@ func (r *route) turn(ctx context.Context, draining *chan struct{}) error {
 	case <-r.timer.C:
 		r.alarmAt = time.Time{}
 		r.now = time.Now()
-		return r.resumed(ctx)
+		return r.look(ctx)
+	case document, open := <-r.wishes:
+		return r.told(document, open)
 	case <-r.saving.C:
 		return r.save(ctx)
 	case a := <-r.asks:
@@ -265,7 +268,11 @@ func (r *route) save(ctx context.Context) error {
 // draw makes the picture for Progress.
 func (r *route) draw() {
 	d := Delivery{
-		Parked: r.parked, Waiting: r.parked, Oldest: r.window.oldest(), Broken: r.breaker.open, Disabled: r.standing.Disabled, Rate: r.pace.now(),
+		Parked: r.parked, Waiting: r.parked, Oldest: r.window.oldest(), Broken: r.breaker.open, Rate: r.pace.now(),
+		Paused: r.standing.wish.Paused, Reason: r.standing.wish.Reason,
+	}
+	if r.standing.disabled() {
+		d.Disabled = r.standing.finding.Disabled
 	}
 	for _, o := range r.agenda {
 		if !o.durable {

@@ -51,6 +51,15 @@
 // reader writes a key of its own first and reads up to it, so that no replica that
 // is behind leaves one out. [Log.Next] reads an order's events by its subject.
 //
+// # Endpoints
+//
+// Bucket "orderwire_endpoints" has a key for each endpoint that was added by
+// command, with its definition. Its secrets stand there in plain: whoever can read
+// the bucket can read the log itself, and a key to decrypt them would have to lie
+// beside. A definition is written only on top of the revision that was read, so two
+// people never overwrite each other's change. [Log.WatchEndpoints] tells running
+// processes; [Log.Call] asks the one that [Log.Serve]s, without the log.
+//
 // # Leases
 //
 // Processes that share a server share the work by [Leases]: one process at a time

@@ -19,6 +19,7 @@ const (
 	CoverageBucket = "orderwire_coverage"
 	LeaseBucket    = "orderwire_leases"
 	ParkedBucket   = "orderwire_parked"
+	EndpointBucket = "orderwire_endpoints"
 
 	bucketPrefix  = "KV_"
 	stateStream   = bucketPrefix + StateBucket
@@ -82,7 +83,8 @@ type blueprint struct {
 func (c StreamConfig) blueprints() []blueprint {
 	return []blueprint{c.log(), c.state(), c.dead(), c.bucket(CursorBucket, "How far each account and endpoint got", 0),
 		c.bucket(CoverageBucket, "Windows that were read completely", coverageAge),
-		c.bucket(LeaseBucket, "Which process works on what", leaseAge), c.parked()}
+		c.bucket(LeaseBucket, "Which process works on what", leaseAge), c.parked(),
+		c.bucket(EndpointBucket, "Endpoints that were added by command, with their secrets", 0)}
 }
 
 func (c StreamConfig) log() blueprint {

@@ -142,6 +142,9 @@ func keys(t reflect.Type) []string {
 // line finds the line of a path, or of the nearest parent that the file has; 0
 // when it has none.
 func (s *source) line(path string) int {
+	if s.tree == nil {
+		return 0
+	}
 	for p := path; p != ""; p = parent(p) {
 		yp, err := yaml.PathString("$." + p)
 		if err != nil {

@@ -36,6 +36,9 @@ func (d *Duration) UnmarshalText(b []byte) error {
 	return nil
 }
 
+// MarshalText writes a duration in Go's notation.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
+
 // UnmarshalYAML reads a duration and names the line of a bad one.
 func (d *Duration) UnmarshalYAML(n ast.Node) error { return located(n, d.UnmarshalText) }
 

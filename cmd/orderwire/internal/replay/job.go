@@ -155,7 +155,7 @@ func (j *Job) letter(ctx context.Context, place uint64) (schema.Entry, bool, err
 		j.Logger.Warn("passed over", "sequence", d.Sequence, "error", fmt.Errorf("%w: %w", pipeline.ErrPoison, err))
 		return e, false, nil
 	}
-	return e, j.Range.wants(&e), nil
+	return e, j.wants(&e), nil
 }
 
 // estimate says how long the events take at the rate.

@@ -149,8 +149,12 @@ func (c *Courier) whole(ctx context.Context, p *Parked, e schema.Entry, found bo
 	}
 	if c.cfg.Archive != nil {
 		old, there, err := c.cfg.Archive(ctx, p.Key, p.First)
-		if err != nil || there {
+		switch {
+		case errors.Is(err, ErrGone):
+		case err != nil || there:
 			return old, there, err
+		default:
+			return e, found, nil
 		}
 	}
 	if first-1 <= c.cfg.Retention.Skip {

@@ -740,7 +740,7 @@ func TestParkedOrderIsAheadOfTheLog(t *testing.T) {
 // What has aged out of the log before a parked order got it comes from the archive;
 // without one, the order waits, and says so.
 func TestParkedOrderReachesBehindTheLog(t *testing.T) {
-	for name, archived := range map[string]bool{"archive": true, "no archive": false} {
+	for name, archived := range map[string]bool{"archive": true, "no archive": false, "not in the archive": false} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newShelf()
@@ -755,8 +755,14 @@ func TestParkedOrderReachesBehindTheLog(t *testing.T) {
 				cfg.Retention = pipeline.Retention{
 					First: func(context.Context) (uint64, error) { return max(1, s.oldest.Load()), nil }, Hint: func(_, _ uint64) string { return "" },
 				}
-				if archived {
-					cfg.Archive = (&shelf{memoryLog: s.memoryLog}).recall
+				cfg.Archive = (&shelf{memoryLog: s.memoryLog}).recall
+				switch name {
+				case "no archive":
+					cfg.Archive = nil
+				case "not in the archive":
+					cfg.Archive = func(context.Context, schema.OrderKey, uint64) (schema.Entry, bool, error) {
+						return schema.Entry{}, false, fmt.Errorf("events are missing: %w", pipeline.ErrGone)
+					}
 				}
 				stop := running(t, pipeline.NewCourier(cfg).Run)
 				wait(time.Second)

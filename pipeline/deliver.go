@@ -45,8 +45,14 @@ type CourierConfig struct {
 	Parked ParkedStore
 	Recall Recall // required with Parked
 	// Archive reads the events of parked orders that have aged out of the log. Nil
-	// means that such an order waits, and says so in the log.
+	// means that such an order waits, and says so in the log. Its error wraps
+	// [ErrGone] when it has not all events that came before those of the log; false
+	// says that it has, and that none is of that order.
 	Archive Recall
+	// Older reads what has aged out of the log before the endpoint took it: all of
+	// that is delivered before the endpoint follows the log. Nil, or when something
+	// is missing there: the endpoint stands still with a [GapError].
+	Older Older
 	// Concurrency is the most deliveries under way; 0 means 16. Retries of parked
 	// orders take half of it at most.
 	Concurrency int

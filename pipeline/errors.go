@@ -3,6 +3,7 @@ package pipeline
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/orderwire/orderwire/schema"
 )
@@ -93,4 +94,11 @@ type DeadLetter struct {
 	Sequence uint64 // its sequence in the log, 0 when it never got there
 	Attempts int    // deliveries tried
 	Raw      []byte // the message as it was
+}
+
+// Buried is a dead letter as it is kept.
+type Buried struct {
+	DeadLetter
+	At    time.Time // when it was given up
+	Place uint64    // among the dead letters of all sinks
 }

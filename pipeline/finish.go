@@ -9,6 +9,7 @@ import (
 func (r *route) end(parent context.Context) {
 	unhook := r.hurry(parent)
 	r.stop()
+	r.older.end()
 	defer unhook()
 	defer r.saving.Stop()
 	defer r.timer.Stop()

@@ -76,7 +76,9 @@ func (o *order) drop() (more bool) {
 type route struct {
 	*Courier
 	in       <-chan *message.Message
-	entries  <-chan schema.Entry // of a Replay, instead of in
+	unfollow context.CancelFunc  // ends in; nil before it began
+	entries  <-chan schema.Entry // of a Replay, or older events, instead of in
+	older    *older              // where entries come from, nil for a Replay
 	window   window
 	orders   map[laneKey]*order
 	fresh    fifo // ready, from the log
@@ -147,15 +149,12 @@ func (c *Courier) route(parent context.Context) error {
 	if err := r.load(ctx); err != nil {
 		return err
 	}
-	var err error
-	if r.window.newest, err = r.behind(ctx, cursor.Floor); err != nil {
+	r.window.newest = cursor.Floor
+	if err := r.follow(ctx); err != nil {
 		return err
 	}
-	if r.in, err = c.cfg.Follow(ctx, r.window.newest); err != nil {
-		return err
-	}
-	c.failed.Store(nil)
-	if err = r.loop(ctx); err != nil && ctx.Err() != nil {
+	err := r.loop(ctx)
+	if err != nil && ctx.Err() != nil {
 		return nil
 	}
 	return err
@@ -194,7 +193,7 @@ func (r *route) turn(ctx context.Context, draining *chan struct{}) error {
 		}
 		return r.take(ctx, msg)
 	case e, open := <-entries:
-		return r.takeEntry(e, open)
+		return r.takeEntry(ctx, e, open)
 	case o := <-r.outcomes:
 		return r.conclude(ctx, o)
 	case err := <-r.written:

@@ -34,6 +34,7 @@ type ReplayConfig struct {
 	Concurrency int
 	Window      int
 	Schedule    []time.Duration // the last pause before a replay gives up ends it
+	RateLimit   float64
 	Logger      *slog.Logger
 	// From is the first sequence of the range: everything before it counts as
 	// settled.
@@ -55,7 +56,7 @@ func NewReplay(cfg ReplayConfig) *Replay {
 	r := &Replay{from: max(cfg.From, 1)}
 	r.courier = NewCourier(CourierConfig{
 		Name: cfg.Name, Deliverer: cfg.Deliverer, Concurrency: cfg.Concurrency, Window: cfg.Window,
-		Schedule: cfg.Schedule, Logger: cfg.Logger, Cursors: noCursor{}, BreakAfter: -1,
+		Schedule: cfg.Schedule, RateLimit: cfg.RateLimit, Logger: cfg.Logger, Cursors: noCursor{}, BreakAfter: -1,
 		Bury: func(_ context.Context, d DeadLetter) error {
 			return &UndeliveredError{Sequence: d.Sequence, Attempts: d.Attempts, Cause: d.Reason}
 		},
@@ -111,18 +112,23 @@ func feed(ctx context.Context, entries iter.Seq2[schema.Entry, error], in chan<-
 	return ctx.Err()
 }
 
-// takeEntry puts an entry into its order's lane, or notes that there are no more.
-func (r *route) takeEntry(e schema.Entry, open bool) error {
-	if !open {
+// takeEntry puts an entry into its order's lane. When there are no more, a Replay
+// ends, and a courier follows the log.
+func (r *route) takeEntry(ctx context.Context, e schema.Entry, open bool) error {
+	switch {
+	case !open && r.older != nil:
+		r.entries = nil
+		return r.caughtUp(ctx)
+	case !open:
 		r.entries = nil
 		return nil
-	}
-	if e.Sequence <= r.window.newest {
+	case e.Sequence <= r.window.newest:
 		return fmt.Errorf("replay: sequence %d comes behind %d", e.Sequence, r.window.newest)
 	}
-	r.window.newest = e.Sequence
-	r.window.add(e.Sequence, e.Stored)
-	r.enqueue(e)
+	r.failed.Store(nil)
+	if r.admit(e.Sequence, e.Stored) {
+		r.enqueue(e)
+	}
 	return nil
 }
 

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
@@ -21,17 +22,12 @@ func (r *route) take(ctx context.Context, msg *message.Message) error {
 	}
 	if e.Sequence > r.window.newest+1 { // the log may have lost what is between, only just
 		if _, err := r.behind(ctx, r.window.newest); err != nil {
-			return err
+			return r.missing(ctx, err)
 		}
 	}
-	r.window.newest = e.Sequence
-	if r.window.settledBefore(e.Sequence) {
-		r.window.pass()
-		r.moved = true
-		r.touch()
+	if !r.admit(e.Sequence, e.Stored) {
 		return nil
 	}
-	r.window.add(e.Sequence, e.Stored)
 	if err != nil {
 		letter := DeadLetter{Sink: r.cfg.Name, Reason: err.Error(), Subject: e.Subject, Sequence: e.Sequence, Attempts: 1, Raw: e.Raw}
 		if err := r.cfg.Bury(ctx, letter); err != nil {
@@ -46,6 +42,20 @@ func (r *route) take(ctx context.Context, msg *message.Message) error {
 	}
 	r.enqueue(e)
 	return nil
+}
+
+// admit takes an event into the window. It returns false when an earlier pass has
+// settled it.
+func (r *route) admit(seq uint64, stored time.Time) bool {
+	r.window.newest = seq
+	if r.window.settledBefore(seq) {
+		r.window.pass()
+		r.moved = true
+		r.touch()
+		return false
+	}
+	r.window.add(seq, stored)
+	return true
 }
 
 // enqueue puts an entry into its order's lane. One of a parked order is noted

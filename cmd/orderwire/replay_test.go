@@ -197,18 +197,7 @@ func TestReplayToWebhook(t *testing.T) {
 		}
 		got, order := in.take()
 		sameDeliveries(t, live, got, ids[9:])
-		versions := make(map[string]uint64)
-		for _, id := range order {
-			var m webhook.Message
-			if err := json.Unmarshal([]byte(got[id][0]), &m); err != nil {
-				t.Fatal(err)
-			}
-			key := m.Data.Order.Key(m.Data.Account).String()
-			if m.Data.Version <= versions[key] {
-				t.Errorf("order %s: version %d after %d", key, m.Data.Version, versions[key])
-			}
-			versions[key] = m.Data.Version
-		}
+		ascending(t, got, order)
 	}
 	if after := w.cursor(t); after.Floor != before.Floor || !slices.Equal(after.Done, before.Done) {
 		t.Errorf("cursor %+v, before %+v", after, before)
@@ -422,32 +411,65 @@ func TestReplayBesideALineOnServers(t *testing.T) {
 	succeed(t, "run", "-c", w.config, "--once") // the lease was given back
 }
 
-// An endpoint whose next events have aged out stands still, says how to deliver
-// them, and goes on when it is told to.
-func TestEndpointStandsStillAtAGap(t *testing.T) {
+// paused sets the endpoint back, to where it was before its events left the log.
+func (w *world) paused(tb testing.TB, first uint64) {
+	tb.Helper()
+	w.atWork(tb, func(ctx context.Context, log *jetstream.Log, _ natsjs.Stream) {
+		if err := log.SaveCursor(ctx, "endpoint.partner", pipeline.Cursor{Floor: 120, Done: []uint64{121, 123}}); err != nil {
+			tb.Fatal(err)
+		}
+	})
+	w.trim(tb, first)
+}
+
+// What has aged out of the log before an endpoint took it comes from the archive,
+// each event once, as it would have come before, and in order for each order. With
+// the archive gone, the endpoint stands still, says how to deliver the events, and
+// goes on when it is told to.
+func TestEndpointBehindTheLog(t *testing.T) {
 	t.Parallel()
 	in := newInbox(t)
 	w, ids := replayWorld(t, in)
-	in.take()
-	w.atWork(t, func(ctx context.Context, log *jetstream.Log, _ natsjs.Stream) {
-		if err := log.SaveCursor(ctx, "endpoint.partner", pipeline.Cursor{Floor: 120, Done: []uint64{121, 123}}); err != nil {
-			t.Fatal(err)
-		}
-	})
-	w.trim(t, 150)
+	live, _ := in.take()
+	owed := slices.Concat(ids[121:122], ids[123:])
+	w.paused(t, 150)
+	succeed(t, "run", "-c", w.config, "--once", "--only", "webhook")
+	got, order := in.take()
+	sameDeliveries(t, live, got, owed)
+	ascending(t, got, order)
+	if c := w.cursor(t); c.Floor != uint64(len(ids)) || len(c.Done) > 0 {
+		t.Errorf("cursor %+v", c)
+	}
+
+	w.paused(t, 160)
+	if err := os.RemoveAll(filepath.Join(w.dir, "data", "archive")); err != nil {
+		t.Fatal(err)
+	}
 	_, errs, code := orderwire(t, "", "run", "-c", w.config, "--once", "--only", "webhook")
-	command := "replay -c " + w.config + " --to webhook=partner --from 122 --until 149"
+	command := "replay -c " + w.config + " --to webhook=partner --from 122 --until 159"
 	if got, _ := in.take(); code != 1 || !strings.Contains(errs, "endpoint partner took them; `orderwire "+command+"`") || len(got) > 0 {
 		t.Fatalf("exit code %d, %d deliveries: %s", code, len(got), errs)
 	}
-	w.replayed(t, strings.Fields(command)[3:]...)
-	w.replace(t, "accounts:", "nats: {skip_aged_out: 149}\naccounts:")
+	w.replace(t, "accounts:", "nats: {skip_aged_out: 159}\naccounts:")
 	succeed(t, "run", "-c", w.config, "--once", "--only", "webhook")
-	got, _ := in.take()
-	for i, id := range ids {
-		if n := len(got[id]); (i+1 >= 122) != (n == 1) {
-			t.Errorf("event %d came %d times", i+1, n)
+	got, _ = in.take()
+	sameDeliveries(t, live, got, ids[159:])
+}
+
+// ascending fails unless the versions of each order ascend.
+func ascending(tb testing.TB, bodies map[string][]string, order []string) {
+	tb.Helper()
+	versions := make(map[string]uint64)
+	for _, id := range order {
+		var m webhook.Message
+		if err := json.Unmarshal([]byte(bodies[id][0]), &m); err != nil {
+			tb.Fatal(err)
 		}
+		key := m.Data.Order.Key(m.Data.Account).String()
+		if m.Data.Version <= versions[key] {
+			tb.Errorf("order %s: version %d after %d", key, m.Data.Version, versions[key])
+		}
+		versions[key] = m.Data.Version
 	}
 }
 
@@ -465,7 +487,11 @@ func TestReplayUsage(t *testing.T) {
 		{[]string{"--to", "webhook=nobody", "--from", "1"}, 2, `has no webhook called "nobody"`},
 		{[]string{"--to", "webhook=partner", "--from", "9", "--until", "8"}, 2, "ends before it begins"},
 		{[]string{"--to", "webhook=partner", "--since", "yesterday"}, 2, `--since: "yesterday" is no time`},
-		{[]string{"--to", "webhook=partner", "--from", "1", "--rate", "0"}, 2, `--rate: "0" is no number`},
+		{[]string{"--to", "webhook=partner", "--from", "1", "--rate", "-1"}, 2, `--rate: "-1" is no number`},
+		{[]string{"--to", "webhook=partner", "--from", "1", "--concurrency", "-1"}, 2, "--concurrency: it is less than 1"},
+		{[]string{"--to", "commission", "--rate", "fast"}, 2, `--rate: "fast" is no number`},
+		{[]string{"--to", "commission", "--failures"}, 2, "whole ranges of sequences"},
+		{[]string{"--to", "commission", "--event", "1"}, 2, "whole ranges of sequences"},
 		{[]string{"--to", "webhook=partner", "--from", "1", "--source", "tape"}, 2, `no source "tape"`},
 		{[]string{"--to", "commission", "--account", "main"}, 2, "whole ranges of sequences"},
 		{[]string{"--to", "webhook=partner", "--from", "1", "--source", "archive"}, 1, "no archive is there"},

@@ -10,24 +10,25 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/config"
+	"github.com/orderwire/orderwire/cmd/orderwire/internal/endpoints"
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/line"
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/progress"
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/replay"
-	"github.com/orderwire/orderwire/schema"
+	"github.com/orderwire/orderwire/pipeline/jetstream"
 	"github.com/orderwire/orderwire/sinks/commission"
-	"github.com/orderwire/orderwire/sinks/webhook"
 )
 
 // replayJob is one replay.
 type replayJob struct {
 	*options
-	flags     *replayFlags
-	config    *config.Config
-	log       *slog.Logger
-	perSecond float64
-	report    replay.Report
+	flags   *replayFlags
+	request *replay.Request
+	config  *config.Config
+	log     *slog.Logger
+	report  replay.Report
 }
 
 func (j *replayJob) run(ctx context.Context) error {
@@ -45,69 +46,87 @@ func (j *replayJob) run(ctx context.Context) error {
 }
 
 func (j *replayJob) toWebhook(ctx context.Context, name string) (err error) {
-	if j.flags.events == (replay.Range{}) {
-		return usageError{errors.New("say which events: --from and --until, or --since and --before")}
+	if err := j.request.Check(); err != nil {
+		return err
 	}
+	job := &replay.Job{Request: *j.request, Archive: j.config.Archive.Sink(nil).Dir, Logger: j.log}
 	at := slices.IndexFunc(j.config.Webhooks, func(w config.Webhook) bool { return w.Name == name })
-	if at < 0 {
-		return usageError{fmt.Errorf("%s has no webhook called %q", j.config.File(), name)}
+	if at >= 0 {
+		job.Endpoint = j.config.Webhooks[at]
 	}
-	w := &j.config.Webhooks[at]
-	endpoint, err := webhook.New(w.Endpoint(j.log))
-	if err != nil {
-		return err
-	}
-	defer endpoint.Close()
-	log, err := j.openLog(ctx)
-	if err != nil {
-		return err
-	}
-	if log != nil {
+	if at < 0 || j.request.Source != "archive" || j.request.Failures {
+		var log *line.Reader
+		log, err = line.OpenReader(ctx, j.config, j.log)
+		if at < 0 && errors.Is(err, jetstream.ErrNoLog) { // nor was one added
+			return j.unknown(name)
+		}
+		if err != nil {
+			return err
+		}
 		defer func() { err = errors.Join(err, log.Close()) }()
+		job.Log = log
+		if at < 0 {
+			if job.Endpoint, err = j.added(ctx, log, name); err != nil {
+				return err
+			}
+		}
 	}
-	again := &replay.Endpoint{
-		Name: name, Deliverer: endpoint, Concurrency: w.Concurrency, Schedule: replay.Schedule(w.Schedule()), Logger: j.log,
+	meter := progress.New(j.err, j.log, "replay", "sequences")
+	defer meter.Close()
+	job.Reached = meter.Step
+	j.report, err = job.Run(ctx)
+	return err
+}
+
+func (j *replayJob) unknown(name string) error {
+	return usageError{fmt.Errorf("%s has no webhook called %q, and none was added", j.config.File(), name)}
+}
+
+// added looks for an endpoint that was added by command.
+func (j *replayJob) added(ctx context.Context, log *line.Reader, name string) (config.Webhook, error) {
+	all, err := endpoints.New(j.config, log.Log, j.log).Webhooks(ctx)
+	if err != nil {
+		return config.Webhook{}, err
 	}
-	defer func() { j.report.Delivered = endpoint.Stats().Delivered }()
-	return j.hand(ctx, log, endpoint.Wants, func(entries replay.Entries) error { return again.Deliver(ctx, entries, &j.report) })
+	at := slices.IndexFunc(all, func(w config.Webhook) bool { return w.Name == name })
+	if at < 0 {
+		return config.Webhook{}, j.unknown(name)
+	}
+	return all[at], nil
 }
 
 // openLog opens the log to read; nil when it is not wanted.
 func (j *replayJob) openLog(ctx context.Context) (*line.Reader, error) {
-	if j.flags.source == "archive" {
+	if j.request.Source == "archive" {
 		return nil, nil
 	}
 	return line.OpenReader(ctx, j.config, j.log)
 }
 
-// hand resolves the range, reads it, and gives its events to a consumer.
-func (j *replayJob) hand(ctx context.Context, log *line.Reader, wants func(*schema.Event) bool, deliver func(replay.Entries) error) error {
-	source := &replay.Source{SkipMissing: j.flags.skipMissing, Logger: j.log}
-	if log != nil && j.flags.source != "archive" {
+// hand resolves the range of the books, reads it, and gives its events to them.
+func (j *replayJob) hand(ctx context.Context, log *line.Reader, deliver func(replay.Entries) error) error {
+	source := &replay.Source{SkipMissing: j.request.SkipMissing, Logger: j.log}
+	if log != nil && j.request.Source != "archive" {
 		source.Log = log
 	}
-	if j.flags.source != "log" {
+	if j.request.Source != "log" {
 		source.Archive = j.config.Archive.Sink(nil).Dir
 	}
-	r := &j.flags.events
-	end, err := source.End(ctx)
+	r, err := source.Resolve(ctx, j.request.Range)
 	if err != nil {
 		return err
 	}
-	if r.Until > end && j.flags.source == "archive" {
-		return &replay.MissingError{From: max(r.From, end+1), Until: r.Until, Places: "the archive at " + source.Archive}
+	perSecond, _, err := replay.ParseRate(j.request.Rate)
+	if err != nil {
+		return err
 	}
-	if r.Until == 0 || r.Until > end {
-		r.Until = end
-	}
-	r.From = max(r.From, 1)
 	j.report.From, j.report.Until = r.From, r.Until
 	meter := progress.New(j.err, j.log, "replay", "sequences")
 	defer meter.Close()
 	total := int64(r.Until) - int64(r.From) + 1
-	entries := source.Entries(ctx, *r, func(sequence uint64) { meter.Step(int64(sequence)-int64(r.From)+1, total) })
-	entries = replay.Counted(ctx, entries, &j.report, wants, j.perSecond)
-	if j.flags.dryRun {
+	entries := source.Entries(ctx, r, func(sequence uint64) { meter.Step(int64(sequence)-int64(r.From)+1, total) })
+	entries = replay.Counted(ctx, entries, &j.report, nil, perSecond)
+	if j.request.DryRun {
 		return replay.DryRun(entries)
 	}
 	return deliver(entries)
@@ -121,9 +140,11 @@ type partialError struct{ problem string }
 func (e *partialError) Error() string { return "--to commission: " + e.problem }
 
 func (j *replayJob) toCommission(ctx context.Context, dsn string) (err error) {
-	r := &j.flags.events
-	if !r.Since.IsZero() || !r.Before.IsZero() || r.Account != "" || r.Program != "" || r.Order != "" {
+	if q := j.request; q.Failures || q.Concurrency != 0 || !q.Only(replay.Range{From: q.From, Until: q.Until}) {
 		return usageError{&partialError{"the books take whole ranges of sequences: leave out all but --from and --until"}}
+	}
+	if err := j.request.CheckRange(); err != nil {
+		return err
 	}
 	ctx, log, err := j.holdBooks(ctx, dsn)
 	if err != nil {
@@ -132,7 +153,7 @@ func (j *replayJob) toCommission(ctx context.Context, dsn string) (err error) {
 	if log != nil {
 		defer func() { err = errors.Join(err, log.Close()) }()
 	}
-	if j.flags.dryRun {
+	if j.request.DryRun {
 		return j.fill(ctx, log.reader(), dsn, nil)
 	}
 	books, err := commission.Open(ctx, dsn)
@@ -149,14 +170,14 @@ func (j *replayJob) fill(ctx context.Context, log *line.Reader, dsn string, book
 	if err != nil {
 		return err
 	}
-	r := &j.flags.events
+	r := &j.request.Range
 	if r.From == 0 {
 		r.From = position + 1
 	}
 	if r.From > position+1 {
 		return usageError{&partialError{fmt.Sprintf("the books are at sequence %d, and events %d to %d would be left out: leave out --from", position, position+1, r.From-1)}}
 	}
-	return j.hand(ctx, log, nil, func(entries replay.Entries) error { return replay.Book(ctx, books, entries, &j.report, j.log) })
+	return j.hand(ctx, log, func(entries replay.Entries) error { return replay.Book(ctx, books, entries, &j.report, j.log) })
 }
 
 // booked returns the position of the books, 0 when there are none yet.
@@ -202,7 +223,7 @@ func (l *booksLog) Close() error {
 // holdBooks opens the log and keeps others from the books. The context is the one
 // to work under.
 func (j *replayJob) holdBooks(ctx context.Context, dsn string) (context.Context, *booksLog, error) {
-	if !j.flags.dryRun && commission.SameBooks(dsn, string(j.config.Commission.DSN)) {
+	if !j.request.DryRun && commission.SameBooks(dsn, string(j.config.Commission.DSN)) {
 		ctx, held, err := line.Hold(ctx, j.config, line.Commission, j.log)
 		return ctx, &booksLog{held: held}, err
 	}
@@ -219,7 +240,11 @@ func (j *replayJob) print() error {
 		return printJSON(j.out, r)
 	}
 	out := tabwriter.NewWriter(j.out, 0, 4, 2, ' ', 0)
-	if r.Until < r.From {
+	switch {
+	case r.Until < r.From && j.request.Failures:
+		fmt.Fprintf(out, "nothing to do\tthe endpoint has given up on nothing of that\n")
+		return out.Flush()
+	case r.Until < r.From:
 		fmt.Fprintf(out, "nothing to do\teverything up to sequence %d is there already\n", r.Until)
 		return out.Flush()
 	}
@@ -229,12 +254,18 @@ func (j *replayJob) print() error {
 		fmt.Fprintf(out, "  %s\t%d\n", t, r.Types[t])
 	}
 	switch {
+	case r.DryRun && r.Rate > 0:
+		fmt.Fprintf(out, "duration\t%s or longer, at %g/s\n", time.Duration(r.Seconds*float64(time.Second)), r.Rate)
+		fallthrough
 	case r.DryRun:
 		fmt.Fprintf(out, "dry run\tnothing was sent to %s\n", r.To)
 	case strings.HasPrefix(r.To, "webhook"):
 		fmt.Fprintf(out, "delivered\t%d\n", r.Delivered)
 	default:
 		fmt.Fprintf(out, "booked\t%d, %d of them known before, %d refused\n", r.Events, r.Known, r.Refused)
+	}
+	for _, id := range r.Unknown {
+		fmt.Fprintf(out, "not found\t%s\n", id)
 	}
 	if r.Next > 0 {
 		fmt.Fprintf(out, "go on with\t--from %d\n", r.Next)

@@ -68,7 +68,8 @@ func serveStatus(ctx context.Context, c *config.Config, l *line.Line, log *slog.
 		Attempts: func(ctx context.Context, q endpoints.Query) ([]endpoints.Attempt, error) {
 			return endpoints.Attempts(ctx, l.Log(), q)
 		},
-		Token: string(c.HTTP.Token), Listen: c.HTTP.Listen, Logger: log,
+		Replay: replayer{config: c, line: l, logger: log},
+		Token:  string(c.HTTP.Token), Listen: c.HTTP.Listen, Logger: log,
 	}))
 }
 

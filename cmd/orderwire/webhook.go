@@ -17,7 +17,7 @@ import (
 func newWebhook(o *options) *cobra.Command {
 	w := &hooks{options: o}
 	c := group("webhook", "Manage the endpoints that get events by HTTP",
-		w.add(), w.list(), w.remove(), w.pause(), w.resume(), w.rotate(), w.test(), w.release(), newWebhookAttempts(o), newWebhookOwed(o))
+		w.add(), w.list(), w.remove(), w.pause(), w.resume(), w.rotate(), w.test(), w.release(), newWebhookAttempts(o), newWebhookOwed(o), newWebhookReplay(o))
 	c.Long = `Endpoints stand in the configuration file, or are added by command and kept beside the
 log. A running "orderwire run" takes in what is added, changed, paused and removed
 within a second or two; endpoints of the file can be paused, resumed, tested and

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/endpoints"
+	"github.com/orderwire/orderwire/cmd/orderwire/internal/replay"
 )
 
 // caller speaks to the service of a running process.
@@ -108,6 +109,15 @@ func TestWebhooksOverHTTP(t *testing.T) {
 	c.do(&tested, http.MethodPost, "/api/v1/webhooks/partner/test", "{}")
 	if tested.Status == 0 || tested.ID == "" {
 		t.Errorf("%+v", tested)
+	}
+	var again replay.Report
+	c.do(&again, http.MethodPost, "/api/v1/webhooks/partner/replay", `{"from":1,"until":10,"dry_run":true}`)
+	if again.Events != 10 || again.Delivered != 0 {
+		t.Errorf("%+v", again)
+	}
+	c.do(&again, http.MethodPost, "/api/v1/webhooks/partner/replay", `{"from":1,"until":10,"rate":"none"}`)
+	if again.Delivered != 10 || again.Next != 0 {
+		t.Errorf("%+v", again)
 	}
 	c.do(&secret, http.MethodPost, "/api/v1/webhooks/partner/rotate", `{"keep":"1h"}`)
 	if !strings.HasPrefix(secret.Secret, "whsec_") || secret.Secret == hook.secret {

@@ -105,7 +105,7 @@ func explain(w io.Writer, e *endpoints.Owed) error {
 	}
 	if g := e.Gap; g != nil {
 		lines = append(lines, fmt.Sprintf("events %d to %d have aged out of the log before it took them; "+
-			"`orderwire replay --to webhook=%s --from %d --until %d` delivers them from the archive", g.From, g.Until, e.Endpoint, g.From, g.Until))
+			"`orderwire run` takes from the archive those that it has", g.From, g.Until))
 	}
 	if e.ParkedAgedOut > 0 {
 		lines = append(lines, fmt.Sprintf("%d parked orders are owed events that have aged out of the log", e.ParkedAgedOut))

@@ -24,6 +24,9 @@ type EventsConfig struct {
 	Since, Before time.Time
 	// Account, Program and Order are those of the event's order.
 	Account, Program, Order string
+	// IDs are those of single events: of a file, little more than their column is
+	// read then.
+	IDs []string
 
 	// Memory is how many bytes of events are held before they go to a temporary
 	// file; 0: 32 MiB. A batch of rows and small buffers come on top.

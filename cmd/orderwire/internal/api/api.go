@@ -27,6 +27,8 @@ type Config struct {
 	Webhooks Manager
 	// Attempts searches the attempt log. Required.
 	Attempts func(ctx context.Context, q endpoints.Query) ([]endpoints.Attempt, error)
+	// Replay delivers events again. Required.
+	Replay Replayer
 	// Token is asked for as a bearer token; "" means that nobody is asked, and that
 	// the Host of a request must be this machine.
 	Token string
@@ -124,5 +126,6 @@ func (s *service) routes() []route {
 		{http.MethodPost, one + "/release", s.release},
 		{http.MethodGet, one + "/attempts", s.attempts},
 		{http.MethodGet, one + "/owed", s.owed},
+		{http.MethodPost, one + "/replay", s.replay},
 	}
 }

@@ -47,6 +47,8 @@ func TestOperations(t *testing.T) {
 		{"POST", one + "/release", `{"account":"main","program":"1","order":"2","skip":true}`, 204, "partner/a release main.1.2 true", ""},
 		{"GET", one + "/attempts", "", 200, "", "\"answer\":\"no\uFFFD\""},
 		{"GET", one + "/owed", "", 200, "partner/a owed", `"age_seconds":61.5`},
+		{"POST", one + "/replay", `{"from":5,"until":9,"rate":"50/s","dry_run":true}`, 200, "partner/a replay from 5 dry true at 50/s", `"events":3`},
+		{"POST", one + "/replay", `{"failures":true}`, 200, "partner/a replay from 0 dry false at ", `"dry_run":false`},
 	} {
 		f := &fake{}
 		rec := send(t, f, request{method: tt.method, path: tt.path, body: tt.body})
@@ -117,6 +119,12 @@ func TestRefusals(t *testing.T) {
 		{"GET", one + "/attempts?a%ZZ", "", 400, "cannot be read"},
 		{"GET", "/api/v1/webhooks/nobody/owed", "", 404, "no such endpoint"},
 		{"GET", one + "/owed?x", "", 400, "no parameter"},
+		{"POST", "/api/v1/webhooks/nobody/replay", `{"failures":true}`, 404, "no such endpoint"},
+		{"POST", one + "/replay", `{}`, 400, `"say which events: from and until`},
+		{"POST", one + "/replay", `{"from":1,"source":"tape"}`, 400, `source: there is no source`},
+		{"POST", one + "/replay", `{"from":1,"rate":"fast"}`, 400, `rate: `},
+		{"POST", one + "/replay", `{"from":1,"to":"x"}`, 400, `no field \"to\"`},
+		{"POST", one + "/replay", `{"from":1,"until":99}`, 502, `"hint":"go on with from: 7"`},
 		{"GET", "/api/v1/owed?name=x", "", 400, "no parameter"},
 	} {
 		f := &fake{}

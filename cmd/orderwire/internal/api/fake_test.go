@@ -14,6 +14,8 @@ import (
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/config"
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/endpoints"
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/line"
+	"github.com/orderwire/orderwire/cmd/orderwire/internal/replay"
+	"github.com/orderwire/orderwire/pipeline"
 	"github.com/orderwire/orderwire/schema"
 )
 
@@ -109,6 +111,18 @@ func (f *fake) attempts(_ context.Context, q endpoints.Query) ([]endpoints.Attem
 	}}, f.err
 }
 
+func (f *fake) Replay(_ context.Context, name string, q replay.Request) (replay.Report, error) {
+	report := replay.Report{To: "webhook=" + name, DryRun: q.DryRun, From: q.From, Events: 3, Types: map[schema.EventType]uint64{schema.OrderCreated: 3}}
+	if err := q.Check(); err != nil {
+		return report, err
+	}
+	if q.Until == 99 {
+		report.Next = 7
+		return report, &pipeline.UndeliveredError{Sequence: 7, Attempts: 2, Cause: "HTTP 500"}
+	}
+	return report, f.do(name, "replay from %d dry %t at %s", q.From, q.DryRun, q.Rate)
+}
+
 func (f *fake) Status(context.Context) (line.Status, error) {
 	return line.Status{
 		At: at, Last: 9, Accounts: []line.Account{{Name: "main", Polls: 1, LastPoll: at}},
@@ -146,7 +160,7 @@ func sendPlain(tb testing.TB, f *fake, q request) *httptest.ResponseRecorder {
 		req.Host = strings.TrimSpace(q.host)
 	}
 	rec := httptest.NewRecorder()
-	api.New(api.Config{Line: f, Webhooks: f, Attempts: f.attempts, Token: q.token, Listen: q.listen}).ServeHTTP(rec, req)
+	api.New(api.Config{Line: f, Webhooks: f, Attempts: f.attempts, Replay: f, Token: q.token, Listen: q.listen}).ServeHTTP(rec, req)
 	if rec.Header().Get("X-Content-Type-Options") != "nosniff" || rec.Header().Get("Cache-Control") != "no-store" {
 		tb.Errorf("%s %s: header %v", q.method, q.path, rec.Header())
 	}

@@ -23,6 +23,9 @@ func TestToken(t *testing.T) {
 		case strings.HasSuffix(o[1], "/release"):
 			body = `{"account":"a","order":"b"}`
 		}
+		if strings.HasSuffix(o[1], "/replay") {
+			body = `{"failures":true}`
+		}
 		for _, given := range []string{"", "Bearer ", "Bearer t0ke", "Bearer t0ken ", "Bearer T0KEN", "Basic t0ken", "t0ken", "Bearer t0kent0ken"} {
 			f := &fake{}
 			rec := send(t, f, request{method: o[0], path: o[1], body: body, token: "t0ken", header: map[string]string{"Authorization": given}})

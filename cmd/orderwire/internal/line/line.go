@@ -34,6 +34,7 @@ type Line struct {
 	manager  *endpoints.Manager
 	delivers bool               // the role Webhook is among those of this process
 	pushes   *postback.Receiver // nil when no pushes are taken
+	aged     *aged              // nil without endpoints
 
 	mu        sync.Mutex // guards what sessions open and close, and what comes and goes
 	parts     []*part
@@ -130,6 +131,7 @@ func (l *Line) Close() error {
 	for _, e := range l.endpoints {
 		e.Close()
 	}
+	errs = append(errs, l.aged.Close())
 	if l.leases != nil {
 		l.leases.Close()
 	}

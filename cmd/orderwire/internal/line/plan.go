@@ -93,6 +93,7 @@ func (l *Line) planCommission(_ context.Context, c *config.Config) error {
 }
 
 func (l *Line) planWebhooks(_ context.Context, c *config.Config) error {
+	l.aged = &aged{dir: c.Archive.Sink(nil).Dir, first: l.orders.First}
 	l.attempts = l.orders.Attempts(jetstream.AttemptsConfig{Logger: l.log})
 	for i := range c.Webhooks {
 		w := c.Webhooks[i]
@@ -112,7 +113,8 @@ func (l *Line) delivering(w *config.Webhook, endpoint *webhook.Endpoint) func(co
 	return func(context.Context) (*session, error) {
 		courier := pipeline.NewCourier(pipeline.CourierConfig{
 			Name: w.Name, Deliverer: answering{endpoint}, Follow: l.orders.Follow, Bury: l.orders.Bury, Cursors: l.orders, Watch: l.orders.WatchCursor,
-			Parked: l.orders, Recall: l.orders.Next, HoldExhausted: w.OnExhausted == config.ExhaustedPark, Unordered: w.Unordered,
+			Parked: l.orders, Recall: l.orders.Next, Archive: l.aged.next, Older: l.aged.events,
+			HoldExhausted: w.OnExhausted == config.ExhaustedPark, Unordered: w.Unordered,
 			Concurrency: w.Concurrency, RateLimit: w.RateLimit, Schedule: w.Schedule(),
 			Wants: endpoint.Wants, Attempted: l.attempted,
 			Retention: l.webhookRetention(l.config, w.Name), Logger: l.log,

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/orderwire/orderwire/pipeline"
+	"github.com/orderwire/orderwire/schema"
 )
 
 // patience is how long the log may send nothing although it holds more.
@@ -46,7 +48,7 @@ func (x *reading) fromLog(ctx context.Context) error {
 // comes before it.
 func (x *reading) fromMessage(ctx context.Context, msg *message.Message) (lost bool, err error) {
 	msg.Ack()
-	e, err := pipeline.ReadEntry(msg)
+	e, err := x.read(msg)
 	if e.Sequence == 0 {
 		return false, err
 	}
@@ -60,7 +62,7 @@ func (x *reading) fromMessage(ctx context.Context, msg *message.Message) (lost b
 	}
 	x.next = e.Sequence + 1
 	switch {
-	case e.Sequence > x.r.Until:
+	case e.Sequence > x.r.Until, err == nil && e.Raw == nil:
 	case err != nil:
 		x.Logger.Warn("passed over", "sequence", e.Sequence, "error", err)
 	case x.r.wants(&e):
@@ -70,6 +72,15 @@ func (x *reading) fromMessage(ctx context.Context, msg *message.Message) (lost b
 		x.reached(e.Sequence)
 	}
 	return false, nil
+}
+
+// read unwraps a message; of one whose id is not wanted, the sequence alone.
+func (x *reading) read(msg *message.Message) (schema.Entry, error) {
+	if x.r.mentions(msg.Payload) {
+		return pipeline.ReadEntry(msg)
+	}
+	sequence, err := strconv.ParseUint(msg.Metadata.Get(pipeline.MetaSequence), 10, 64)
+	return schema.Entry{Sequence: sequence}, err
 }
 
 // begin passes over what the log stored before Since, if the log reaches back

@@ -22,6 +22,12 @@ type Report struct {
 	Refused uint64 `json:"refused"`
 	// Delivered are deliveries that the endpoint has acknowledged.
 	Delivered uint64 `json:"delivered"`
+	// Rate is the most attempts in a second, 0 for no bound, and Seconds how long the
+	// events take at that, if the receiver can. Of an endpoint only.
+	Rate    float64 `json:"rate,omitzero"`
+	Seconds float64 `json:"estimated_seconds,omitzero"`
+	// Unknown are ids of events that were asked for and are nowhere in the range.
+	Unknown []string `json:"unknown_events,omitempty"`
 	// Next is where to go on, as --from; 0 when nothing is left to do.
 	Next uint64 `json:"next"`
 }

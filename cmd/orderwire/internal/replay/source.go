@@ -3,6 +3,7 @@
 package replay
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"iter"
 	"log/slog"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
@@ -40,16 +42,27 @@ type Source struct {
 
 // Range says which events are wanted. The zero value of a filter lets all pass.
 type Range struct {
-	From, Until             uint64    // sequences, both included
-	Since, Before           time.Time // broker time; Before is not included
-	Account, Program, Order string
+	From    uint64    `json:"from,omitzero"`   // sequences, both included; 0: the first,
+	Until   uint64    `json:"until,omitzero"`  // the newest
+	Since   time.Time `json:"since,omitzero"`  // broker time
+	Before  time.Time `json:"before,omitzero"` // not included
+	Account string    `json:"account,omitzero"`
+	Program string    `json:"program,omitzero"`
+	Order   string    `json:"order,omitzero"`
+	IDs     []string  `json:"events,omitempty"` // ids of events
 }
 
 func (r *Range) wants(e *schema.Entry) bool {
 	o := &e.Event.Data.Order
 	return (r.Since.IsZero() || !e.Stored.Before(r.Since)) && (r.Before.IsZero() || e.Stored.Before(r.Before)) &&
 		(r.Account == "" || e.Event.Data.Account == r.Account) && (r.Program == "" || o.ProgramID.String() == r.Program) &&
-		(r.Order == "" || o.OrderSn.String() == r.Order)
+		(r.Order == "" || o.OrderSn.String() == r.Order) && (len(r.IDs) == 0 || slices.Contains(r.IDs, e.Event.ID))
+}
+
+// mentions reports whether an event's document can be one that is wanted by its id,
+// without reading it: an id needs no escapes.
+func (r *Range) mentions(raw []byte) bool {
+	return len(r.IDs) == 0 || slices.ContainsFunc(r.IDs, func(id string) bool { return bytes.Contains(raw, []byte(id)) })
 }
 
 // MissingError says that events of a range are in none of the places.
@@ -76,6 +89,23 @@ func (s *Source) End(ctx context.Context) (uint64, error) {
 	return commits[len(commits)-1].Last, nil
 }
 
+// Resolve fills in where a range begins and ends. The error is a [MissingError] for
+// one that goes beyond an archive that is read alone.
+func (s *Source) Resolve(ctx context.Context, r Range) (Range, error) {
+	end, err := s.End(ctx)
+	if err != nil {
+		return r, err
+	}
+	if r.Until > end && s.Log == nil {
+		return r, &MissingError{From: max(r.From, end+1), Until: r.Until, Places: "the archive at " + s.Archive}
+	}
+	if r.Until == 0 || r.Until > end {
+		r.Until = end
+	}
+	r.From = max(r.From, 1)
+	return r, nil
+}
+
 // Entries reads a range in the order of the log, each event once. Where the
 // log loses events meanwhile, it goes on in the archive. reached is told now
 // and then up to which sequence everything was handed over. The error is a
@@ -83,8 +113,10 @@ func (s *Source) End(ctx context.Context) (uint64, error) {
 func (s *Source) Entries(ctx context.Context, r Range, reached func(uint64)) iter.Seq2[schema.Entry, error] {
 	return func(yield func(schema.Entry, error) bool) {
 		x := &reading{Source: s, r: r, next: max(r.From, 1), reached: reached}
+		left := len(r.IDs)
 		x.take = func(e schema.Entry) bool {
-			x.stopped = !yield(e, nil)
+			left--
+			x.stopped = !yield(e, nil) || left == 0
 			return !x.stopped
 		}
 		if err := x.run(ctx); err != nil && !x.stopped {
@@ -99,7 +131,7 @@ type reading struct {
 	r       Range
 	next    uint64 // everything before it was handed over
 	take    func(schema.Entry) bool
-	stopped bool // take wants no more
+	stopped bool // take wants no more, or all ids were found
 	reached func(uint64)
 }
 
@@ -165,7 +197,7 @@ func (x *reading) fromArchive(ctx context.Context, until uint64) error {
 func (x *reading) archived(ctx context.Context, until uint64) error {
 	for e, err := range archive.Events(ctx, archive.EventsConfig{
 		Dir: x.Archive, From: x.next, Until: until, Since: x.r.Since, Before: x.r.Before,
-		Account: x.r.Account, Program: x.r.Program, Order: x.r.Order, Progress: x.reached,
+		Account: x.r.Account, Program: x.r.Program, Order: x.r.Order, IDs: x.r.IDs, Progress: x.reached,
 	}) {
 		if err != nil {
 			return err

@@ -56,6 +56,7 @@ type Endpoint struct {
 	Name        string
 	Deliverer   pipeline.Deliverer
 	Concurrency int
+	RateLimit   float64         // attempts in a second, 0 for no bound
 	Schedule    []time.Duration // of retries; the replay ends when it is used up
 	Logger      *slog.Logger
 }
@@ -83,7 +84,7 @@ func Schedule(endpoint []time.Duration) []time.Duration {
 // it leaves alone. Report.Next says where to go on after an error.
 func (e *Endpoint) Deliver(ctx context.Context, entries Entries, r *Report) error {
 	again := pipeline.NewReplay(pipeline.ReplayConfig{
-		Name: e.Name, Deliverer: e.Deliverer, Concurrency: e.Concurrency, Schedule: e.Schedule, Logger: e.Logger, From: r.From,
+		Name: e.Name, Deliverer: e.Deliverer, Concurrency: e.Concurrency, RateLimit: e.RateLimit, Schedule: e.Schedule, Logger: e.Logger, From: r.From,
 	})
 	err := again.Run(ctx, entries)
 	if err != nil {

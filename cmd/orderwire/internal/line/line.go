@@ -24,17 +24,18 @@ import (
 
 // Line is a process's part of the line. Create it with [Open].
 type Line struct {
-	log      *slog.Logger
-	embedded *jetstream.Embedded
-	orders   *jetstream.Log
-	leases   *jetstream.Leases        // nil with an embedded log, which one process has alone
-	attempts *jetstream.AttemptWriter // nil without webhooks
-	counts   attemptCounts
-	config   *config.Config
-	manager  *endpoints.Manager
-	delivers bool               // the role Webhook is among those of this process
-	pushes   *postback.Receiver // nil when no pushes are taken
-	aged     *aged              // nil without endpoints
+	log         *slog.Logger
+	embedded    *jetstream.Embedded
+	orders      *jetstream.Log
+	leases      *jetstream.Leases        // nil with an embedded log, which one process has alone
+	attempts    *jetstream.AttemptWriter // nil without webhooks
+	attemptsEnd func()                   // stores what is left of them; nil without webhooks
+	counts      attemptCounts
+	config      *config.Config
+	manager     *endpoints.Manager
+	delivers    bool               // the role Webhook is among those of this process
+	pushes      *postback.Receiver // nil when no pushes are taken
+	aged        *aged              // nil without endpoints
 
 	mu        sync.Mutex // guards what sessions open and close, and what comes and goes
 	parts     []*part
@@ -135,8 +136,8 @@ func (l *Line) Close() error {
 	if l.leases != nil {
 		l.leases.Close()
 	}
-	if l.attempts != nil {
-		l.attempts.Close(context.Background())
+	if l.attemptsEnd != nil {
+		l.attemptsEnd()
 	}
 	if l.orders != nil {
 		errs = append(errs, l.orders.Close())

@@ -92,9 +92,10 @@ func (l *Line) planCommission(_ context.Context, c *config.Config) error {
 	return nil
 }
 
-func (l *Line) planWebhooks(_ context.Context, c *config.Config) error {
+func (l *Line) planWebhooks(ctx context.Context, c *config.Config) error {
 	l.aged = &aged{dir: c.Archive.Sink(nil).Dir, first: l.orders.First}
-	l.attempts = l.orders.Attempts(jetstream.AttemptsConfig{Logger: l.log})
+	l.attempts = l.orders.Attempts(jetstream.AttemptsConfig{Logger: l.log}) //nolint:contextcheck // it ends when it is closed
+	l.attemptsEnd = func() { l.attempts.Close(context.WithoutCancel(ctx)) }
 	for i := range c.Webhooks {
 		w := c.Webhooks[i]
 		endpoint, err := webhook.New(w.Endpoint(l.log)) // here, so that a mistake ends the start

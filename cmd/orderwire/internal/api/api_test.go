@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/api"
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/config"
@@ -208,4 +210,23 @@ func TestOneReportAtATime(t *testing.T) {
 	}
 	cancel()
 	<-done
+}
+
+// A report may take longer than the server gives a request to be read.
+func TestReportTakesItsTime(t *testing.T) {
+	t.Parallel()
+	f := &fake{takes: 300 * time.Millisecond}
+	server := httptest.NewUnstartedServer(api.New(api.Config{Line: f, Webhooks: f, Attempts: f.attempts, Replay: f}))
+	server.Config.ReadTimeout = 100 * time.Millisecond
+	server.Start()
+	defer server.Close()
+	resp, err := http.Get(server.URL + "/api/v1/owed")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK || !strings.Contains(string(body), `"endpoint":"b"`) {
+		t.Errorf("HTTP %d: %s, %v", resp.StatusCode, body, err)
+	}
 }

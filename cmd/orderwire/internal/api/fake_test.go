@@ -28,6 +28,7 @@ type fake struct {
 	err     error
 	started chan struct{} // told when a report begins, which then waits for the end of its context; nil: neither
 	query   endpoints.Query
+	takes   time.Duration // of a report
 }
 
 const theSecret = "whsec_c2VjcmV0IHNlY3JldCBzZWNyZXQgc2VjcmV0"
@@ -64,6 +65,13 @@ func (f *fake) Owed(ctx context.Context, name string, _ func(done, total int64))
 		f.started <- struct{}{}
 		<-ctx.Done()
 		return nil, ctx.Err()
+	}
+	if f.takes > 0 {
+		select {
+		case <-time.After(f.takes):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
 	all := []endpoints.Owed{{
 		Endpoint: "partner/a", Events: 7, Oldest: &endpoints.OldestOwed{Sequence: 3, Stored: at, Age: 61.5}, ParkedOrders: 2, Last: 99,

@@ -17,6 +17,11 @@ func Begin(ctx context.Context, cursors CursorStore, endpoint string, after uint
 	return nil
 }
 
+// Begun reports whether an endpoint has a cursor.
+func Begun(ctx context.Context, cursors CursorStore, endpoint string) (bool, error) {
+	return cursors.LoadCursor(ctx, cursorName(endpoint), new(Cursor))
+}
+
 // Forget removes all that is kept of an endpoint: its cursor, how it stands, and
 // what it has parked. Its courier must not run. It may be called again after an
 // error.

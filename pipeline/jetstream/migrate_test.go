@@ -282,7 +282,7 @@ func TestInspect(t *testing.T) {
 		}
 		return all
 	}
-	if got := inspect(jetstream.StreamConfig{}); len(got) != 7 || got[0] != "stream ORDERS: new" {
+	if got := inspect(jetstream.StreamConfig{}); len(got) != 8 || got[0] != "stream ORDERS: new" {
 		t.Error(got)
 	}
 	if _, err := admin(t, url).Stream(t.Context(), "ORDERS"); !errors.Is(err, natsjs.ErrStreamNotFound) {

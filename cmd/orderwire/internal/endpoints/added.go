@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/config"
+	"github.com/orderwire/orderwire/pipeline"
 	"github.com/orderwire/orderwire/pipeline/jetstream"
 )
 
@@ -113,6 +114,20 @@ func (m *Manager) one(ctx context.Context, name string) (Added, error) {
 		return Added{}, of(name, ErrUnknown)
 	}
 	return a, nil
+}
+
+// Ready says why a process must not begin to deliver to an added endpoint: it is
+// being removed, or was, and its cursor with it. A process that takes the work over
+// may not have been told yet, and would begin with the oldest event.
+func (m *Manager) Ready(ctx context.Context, name string) error {
+	if _, err := m.one(ctx, name); err != nil {
+		return err
+	}
+	found, err := pipeline.Begun(ctx, m.log, name)
+	if err == nil && !found {
+		err = errors.New("its cursor is gone; remove the endpoint and add it again")
+	}
+	return of(name, err)
 }
 
 // Watch tells every endpoint of the bucket and then every change, until ctx ends:

@@ -109,9 +109,7 @@ func (k *keeper) begin(ctx context.Context, a *endpoints.Added) (stop func()) {
 		defer close(done)
 		defer func() { _ = k.part.end() }() // a courier has nothing to close
 		if k.leases == nil {
-			if _, err := k.part.begin(ctx); err != nil {
-				return
-			}
+			_, _ = k.part.begin(ctx) // alone tries again, and says why
 		}
 		if err := k.runPart(ctx, k.part); err != nil {
 			k.log.Error("endpoint has ended", "endpoint", a.Name, "error", err)
@@ -154,8 +152,15 @@ func (l *Line) openAdded(p *part, a *endpoints.Added) (*webhook.Endpoint, error)
 		p.failure.Store(&text)
 		l.log.Error("an added endpoint cannot be used, the log holds its events", "endpoint", a.Name, "error", err)
 	} else {
-		p.open = l.delivering(&w, endpoint)
+		deliver := l.delivering(&w, endpoint)
+		p.open = func(ctx context.Context) (*session, error) {
+			if err := l.manager.Ready(ctx, a.Name); err != nil {
+				return nil, err
+			}
+			return deliver(ctx)
+		}
 	}
+	p.unusable.Store(err != nil)
 	l.join(p, endpoint)
 	return endpoint, err
 }

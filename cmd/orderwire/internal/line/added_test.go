@@ -368,6 +368,38 @@ func TestBadDefinitionStopsNothingElse(t *testing.T) {
 	s.journal.await(t, 1, "was removed", "endpoint=unreadable")
 }
 
+// A process that has not been told yet that an endpoint was removed does not begin
+// with the oldest event when it takes the work over.
+func TestRemovedEndpointIsNotTakenOver(t *testing.T) {
+	t.Parallel()
+	for name, onServer := range map[string]bool{"embedded": false, "leases": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := onStage(t, onServer)
+			r := newReceiver(t)
+			s.publish(t, 1)
+			value, err := json.Marshal(endpoints.Definition{Name: "gone", URL: r.URL, AllowPrivate: true, Secret: webhook.NewSecret()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.log.CreateEndpoint(t.Context(), "gone", value); err != nil {
+				t.Fatal(err)
+			}
+			s.journal.await(t, 2, "cannot begin", "endpoint=gone", "its cursor is gone")
+			if got := r.await(t, 0); len(got) > 0 {
+				t.Errorf("%d deliveries", len(got))
+			}
+			if sink, ok := s.sink(t, "gone"); !ok || !strings.Contains(sink.Failure, "cursor is gone") {
+				t.Errorf("%+v", sink)
+			}
+			if err := pipeline.Begin(t.Context(), s.log, "gone", 0); err != nil {
+				t.Fatal(err)
+			}
+			r.await(t, orders)
+		})
+	}
+}
+
 // An order that is held is released from another process.
 func TestReleasedFromElsewhere(t *testing.T) {
 	t.Parallel()

@@ -25,8 +25,9 @@ type part struct {
 	// open begins a session: it opens what the work needs.
 	open func(ctx context.Context) (*session, error)
 
-	now     atomic.Pointer[session] // nil while another process does the work, or the place cannot be opened
-	failure atomic.Pointer[string]  // why the place could not be opened, nil when it could
+	now      atomic.Pointer[session] // nil while another process does the work, or the place cannot be opened
+	failure  atomic.Pointer[string]  // why the place could not be opened, nil when it could
+	unusable atomic.Bool             // failure says what is wrong with its definition: no process does the work
 }
 
 // session is a time in which this process does the work of a part.

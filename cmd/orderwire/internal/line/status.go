@@ -105,7 +105,7 @@ func (l *Line) Holders() map[string]jetstream.Holder {
 
 func (l *Line) work(p *part, holders map[string]jetstream.Holder) Work {
 	h := holders[p.lease()]
-	return Work{Holder: h.Holder, Since: h.Since, Standby: l.leases != nil && p.now.Load() == nil}
+	return Work{Holder: h.Holder, Since: h.Since, Standby: l.leases != nil && p.now.Load() == nil && !p.unusable.Load()}
 }
 
 func (l *Line) account(p *part, w Work) Account {

@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -32,7 +33,8 @@ import (
 type inbox struct {
 	server  *httptest.Server
 	secret  string
-	failing atomic.Bool // answers 503
+	failing atomic.Bool // answers 503, or else
+	refusal int
 	mu      sync.Mutex
 	bodies  map[string][]string // by webhook-id
 	order   []string            // of the arrivals
@@ -53,7 +55,7 @@ func newInbox(tb testing.TB) *inbox {
 			return
 		}
 		if in.failing.Load() {
-			w.WriteHeader(http.StatusServiceUnavailable)
+			w.WriteHeader(cmp.Or(in.refusal, http.StatusServiceUnavailable))
 			return
 		}
 		in.mu.Lock()

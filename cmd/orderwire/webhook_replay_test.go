@@ -3,10 +3,13 @@ package main_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	natsjs "github.com/nats-io/nats.go/jetstream"
 
@@ -126,4 +129,52 @@ func TestWebhookReplayBesideLiveTraffic(t *testing.T) {
 	if len(all) <= len(ids) || len(got) != len(all)-len(ids) {
 		t.Errorf("%d events came live, of %d new ones", len(got), len(all)-len(ids))
 	}
+}
+
+// A receiver is down while the log, bounded in messages, loses what was parked for
+// it: once it is up, that comes from the archive, and an endpoint that was up all the
+// time has had the same bodies.
+func TestParkedOrdersOutliveTheLog(t *testing.T) {
+	t.Parallel()
+	down, up := newInbox(t), newInbox(t)
+	down.failing.Store(true)
+	down.refusal = http.StatusInternalServerError // which does not slow it down
+	retry := strings.Repeat("5s, ", 30) + "5s"
+	w := newWorld(t, worldConfig{orders: 60, yaml: fmt.Sprintf(`nats: {max_messages: 90}
+webhooks:
+  - {name: partner, url: '%s', secret: '%s', allow_private: true, retry: [%s]}
+  - {name: steady, url: '%s', secret: '%s', allow_private: true}
+`, down.server.URL, down.secret, retry, up.server.URL, up.secret)})
+	for range 3 {
+		succeed(t, "run", "-c", w.config, "--once")
+		w.step(t, 30)
+	}
+	live, order := up.take()
+	if first := w.events(t)[0].ID; first == order[0] || len(order) <= 90 {
+		t.Fatalf("nothing has aged out of %d events", len(order))
+	}
+	down.failing.Store(false)
+	begun := time.Now()
+	p := launch(t, "run", "-c", w.config, "--only", "webhook")
+	got, arrived := make(map[string][]string), []string(nil)
+	for len(got) < len(live) {
+		select {
+		case <-down.more:
+		case <-time.After(30 * time.Second):
+			var lacking []string
+			for id := range live {
+				if got[id] == nil {
+					lacking = append(lacking, live[id][0][:min(400, len(live[id][0]))])
+				}
+			}
+			t.Fatalf("%d of %d events came, and no more; lacking\n%s", len(got), len(live), strings.Join(lacking, "\n"))
+		}
+		some, order := down.take()
+		maps.Copy(got, some)
+		arrived = append(arrived, order...)
+	}
+	t.Logf("caught up in %s", time.Since(begun))
+	p.terminate(t)
+	sameDeliveries(t, live, got, slices.Collect(maps.Keys(live)))
+	ascending(t, got, arrived)
 }

@@ -61,7 +61,7 @@ func update(tb testing.TB, url, stream string, change func(*natsjs.StreamConfig)
 func TestMigrate(t *testing.T) {
 	t.Parallel()
 	url := pipelinetest.Server(t, t.TempDir()).URL()
-	if text := mustReopen(t, url, jetstream.StreamConfig{}); strings.Count(text, ": new") != 8 {
+	if text := mustReopen(t, url, jetstream.StreamConfig{}); strings.Count(text, ": new") != 9 {
 		t.Errorf("a new installation logs:\n%s", text)
 	}
 	if text := mustReopen(t, url, jetstream.StreamConfig{}); text != "" {
@@ -282,7 +282,7 @@ func TestInspect(t *testing.T) {
 		}
 		return all
 	}
-	if got := inspect(jetstream.StreamConfig{}); len(got) != 8 || got[0] != "stream ORDERS: new" {
+	if got := inspect(jetstream.StreamConfig{}); len(got) != 9 || got[0] != "stream ORDERS: new" {
 		t.Error(got)
 	}
 	if _, err := admin(t, url).Stream(t.Context(), "ORDERS"); !errors.Is(err, natsjs.ErrStreamNotFound) {

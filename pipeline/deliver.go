@@ -59,7 +59,7 @@ type CourierConfig struct {
 	RateLimit float64
 	// BreakAfter is the number of orders in a row whose delivery fails, without a
 	// success between them, after which the endpoint is paused and probed; 0 means
-	// 100, less than 0 never.
+	// 100, less than 0 never. Five are enough when nothing succeeds for 5 minutes.
 	BreakAfter int
 	// Retention notices events that the log no longer holds; see [GapError].
 	Retention Retention

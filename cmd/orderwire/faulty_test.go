@@ -83,7 +83,7 @@ func delivering(tb testing.TB, dir, endpoints string) (config string) {
 // arrivals of an order in order, and every attempt of an event is the same body.
 func TestFaultyReceivers(t *testing.T) {
 	t.Parallel()
-	events, kills := number(t, deliverEventsVariable, 1000), number(t, deliverKillsVariable, 4)
+	events, kills := number(t, deliverEventsVariable, 500), number(t, deliverKillsVariable, 3)
 	dir, ids := filledLog(t, events)
 	var endpoints strings.Builder
 	var outlets []*outlet
@@ -95,7 +95,7 @@ func TestFaultyReceivers(t *testing.T) {
 		{"fails-never", takes, ""},
 		{"fails-10", failing(10), ""},
 		{"fails-50", failing(50), ""},
-		{"fails-90", failing(90), ""},
+		{"fails-90", failing(90), ", concurrency: 64"},
 		{"hangs", sometimes(hangs, 50), ", timeout: 300ms, concurrency: 64"},
 		{"cuts", sometimes(cuts, 5), ""},
 		{"cuts-body", sometimes(cutsBody, 5), ""},

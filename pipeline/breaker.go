@@ -5,6 +5,12 @@ import "time"
 const (
 	firstProbe = 5 * time.Second // pause before the first probe
 	mostProbe  = 5 * time.Minute // the longest pause between two
+
+	// fewOrders that fail are enough after longFailing without a success, for an
+	// endpoint that has little to do: its events would go to the dead letters
+	// otherwise while it is down.
+	fewOrders   = 5
+	longFailing = 5 * time.Minute
 )
 
 // breaker pauses an endpoint that fails throughout. One order that always fails,
@@ -12,6 +18,7 @@ const (
 type breaker struct {
 	after   int                  // orders; less than 0: never
 	failing map[laneKey]struct{} // since the last success
+	since   time.Time            // when the first of them failed
 	open    bool
 	probing bool      // a probe is under way
 	probes  int       // made since it opened
@@ -54,8 +61,11 @@ func (b *breaker) failure(key laneKey, now time.Time, probe bool) bool {
 	if b.failing == nil {
 		b.failing = make(map[laneKey]struct{})
 	}
+	if len(b.failing) == 0 {
+		b.since = now
+	}
 	b.failing[key] = struct{}{}
-	if len(b.failing) < b.after {
+	if n := len(b.failing); n < b.after && (n < fewOrders || now.Sub(b.since) < longFailing) {
 		return false
 	}
 	b.open, b.probes = true, 0

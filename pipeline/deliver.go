@@ -72,7 +72,7 @@ type CourierConfig struct {
 	RateLimit float64
 	// BreakAfter is the number of orders in a row whose delivery fails, without a
 	// success between them, after which the endpoint is paused and probed; 0 means
-	// 100, less than 0 never.
+	// 100, less than 0 never. Five are enough when nothing succeeds for 5 minutes.
 	BreakAfter int
 	// Wants says which events are for the endpoint; nil means all. The others are
 	// settled when they are taken from the log: they take no slot, do not count for

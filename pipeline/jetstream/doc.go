@@ -51,6 +51,14 @@
 // reader writes a key of its own first and reads up to it, so that no replica that
 // is behind leaves one out. [Log.Next] reads an order's events by its subject.
 //
+// # Attempts
+//
+// Stream ORDERWIRE_ATTEMPTS holds the attempts to deliver: messages of up to 256 JSON
+// lines, on "orderwire_attempts.<endpoint>.<outcome>", bounded in age and size.
+// [AttemptWriter] writes them in the background and delays nobody.
+// [Log.SearchAttempts] reads them from the newest backwards, a block of messages
+// with each request (NATS ADR-31), and stops when nothing older can count.
+//
 // # Endpoints
 //
 // Bucket "orderwire_endpoints" has a key for each endpoint that was added by

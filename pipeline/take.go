@@ -54,7 +54,9 @@ func (r *route) admit(seq uint64, stored time.Time) bool {
 		r.touch()
 		return false
 	}
-	r.window.add(seq, stored)
+	if r.window.add(seq, stored); r.window.open == 1 {
+		r.touch() // now something is owed
+	}
 	return true
 }
 

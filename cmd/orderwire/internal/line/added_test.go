@@ -324,11 +324,12 @@ func TestOldSecretEndsByItself(t *testing.T) {
 	s := onStage(t, false)
 	r := newReceiver(t)
 	first := s.add(t, "a", r, endpoints.Start{})
+	s.journal.await(t, 1, "is taken in", "secrets=1")
 	second, err := s.m.Rotate(t.Context(), "a", endpoints.RotateOptions{Keep: 300 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.journal.await(t, 2, "is taken in", "secrets=1") // as it was added, and as it is at the end
+	s.journal.await(t, 2, "is taken in", "secrets=1") // once more, at the end
 	s.publish(t, 1)
 	for _, one := range r.await(t, orders) {
 		if one.signedWith(t, first) || !one.signedWith(t, second.Secret) {

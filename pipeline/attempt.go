@@ -75,14 +75,16 @@ func (c *Courier) do(ctx, own context.Context, j job) (o outcome) {
 }
 
 // deliver makes the attempt, and takes its time if somebody keeps attempts.
-func (c *Courier) deliver(ctx context.Context, o *outcome) error {
-	if c.cfg.Attempted == nil {
-		return c.cfg.Deliverer.Deliver(ctx, *o.entry)
+func (c *Courier) deliver(ctx context.Context, o *outcome) (err error) {
+	if c.cfg.Attempted != nil {
+		o.began = time.Now()
+		defer func() { o.took = time.Since(o.began) }()
 	}
-	o.began = time.Now()
-	err := c.cfg.Deliverer.Deliver(ctx, *o.entry)
-	o.took = time.Since(o.began)
-	return err
+	if a, ok := c.cfg.Deliverer.(Answering); ok {
+		o.status, err = a.Attempt(ctx, *o.entry)
+		return err
+	}
+	return c.cfg.Deliverer.Deliver(ctx, *o.entry)
 }
 
 // judge reads what the error says of itself.

@@ -20,7 +20,7 @@ type Attempt struct {
 	Number   int    // of the attempts at this event, from 1; a probe does not count, and has that of the next one
 	Outcome  Outcome
 	Probe    bool      // made to see whether a paused endpoint takes deliveries again
-	Status   int       // of the receiver's answer, 0 for none and for a success
+	Status   int       // of the receiver's answer, 0 for none
 	Reason   string    // why it failed, without payload; "" when it did not
 	Answer   []byte    // the beginning of a refusal's body, at most 1 KiB. Not for logs: a receiver writes there what it likes
 	Next     time.Time // when the event is tried again at the earliest; zero when nothing is planned

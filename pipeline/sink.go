@@ -39,3 +39,9 @@ type Sink interface {
 type Deliverer interface {
 	Deliver(ctx context.Context, e schema.Entry) error
 }
+
+// Answering is a [Deliverer] that also tells the status of the receiver's answer, 0
+// for none. Attempt is called in place of Deliver then, with the same meaning.
+type Answering interface {
+	Attempt(ctx context.Context, e schema.Entry) (status int, err error)
+}

@@ -100,7 +100,7 @@ func TestFaultyReceivers(t *testing.T) {
 		{"cuts", sometimes(cuts, 5), ""},
 		{"cuts-body", sometimes(cutsBody, 5), ""},
 		{"trickles", sometimes(trickles, 10), ", concurrency: 64"},
-		{"unavailable", sometimes(unavailable, 100), ""},
+		{"unavailable", sometimes(unavailable, 500), ""},
 	} {
 		o := newOutlet(t, c.name, c.manner)
 		o.start(t)

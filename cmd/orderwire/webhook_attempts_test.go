@@ -149,7 +149,7 @@ func checkAttempts(t *testing.T, all []listed, url string) {
 		}
 		next[a.Event] = a.Next
 		if n == 3 {
-			if a.Outcome != "delivered" || a.Status != 0 || !a.Next.IsZero() || a.Reason != "" {
+			if a.Outcome != "delivered" || a.Status != 200 || !a.Next.IsZero() || a.Reason != "" {
 				t.Errorf("the last attempt: %+v", a)
 			}
 			continue

@@ -88,16 +88,23 @@ func (e *Endpoint) Wants(ev *schema.Event) bool {
 // Raw must be the stored event. An event that the endpoint does not want is
 // counted and is no error. The error is a [*DeliveryError].
 func (e *Endpoint) Deliver(ctx context.Context, entry schema.Entry) error {
+	_, err := e.Attempt(ctx, entry)
+	return err
+}
+
+// Attempt is Deliver, and returns the status of the receiver's answer as well, 0 for
+// none.
+func (e *Endpoint) Attempt(ctx context.Context, entry schema.Entry) (status int, err error) {
 	switch wanted, err := e.filter.match(&entry.Event); {
 	case err != nil:
 		e.failed.Add(1)
-		return e.failure(entry.Event.ID, err)
+		return 0, e.failure(entry.Event.ID, err)
 	case !wanted:
 		e.filtered.Add(1)
-		return nil
+		return 0, nil
 	}
 	start := e.now()
-	status, err := e.attempt(ctx, entry, start)
+	status, err = e.attempt(ctx, entry, start)
 	switch {
 	case err == nil:
 		e.delivered.Add(1)
@@ -106,7 +113,7 @@ func (e *Endpoint) Deliver(ctx context.Context, entry schema.Entry) error {
 	}
 	e.log.DebugContext(ctx, "webhook attempt", "event", entry.Event.ID, "sequence", entry.Sequence,
 		"status", status, "delivered", err == nil, "duration", e.now().Sub(start))
-	return err
+	return status, err
 }
 
 // attempt posts the event and returns the status of the answer, 0 for none.

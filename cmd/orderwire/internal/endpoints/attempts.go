@@ -42,7 +42,7 @@ type Attempt struct {
 	Number   int       `json:"attempt"`  // at this event, from 1
 	Outcome  string    `json:"outcome"`  // delivered, failed (it is tried again) or given_up (it is in the dead letters)
 	Probe    bool      `json:"probe,omitzero"`
-	Status   int       `json:"status,omitzero"` // of a refusal's answer
+	Status   int       `json:"status,omitzero"` // of the answer, left out when there was none
 	Reason   string    `json:"reason,omitzero"`
 	// Answer is the beginning of a refusal's body, if it was asked for. It is the
 	// receiver's text: bytes that are no UTF-8 are replaced, and nothing else is.

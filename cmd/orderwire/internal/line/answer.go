@@ -13,12 +13,18 @@ type answering struct{ endpoint *webhook.Endpoint }
 
 // Deliver implements [pipeline.Deliverer].
 func (a answering) Deliver(ctx context.Context, e schema.Entry) error {
-	err := a.endpoint.Deliver(ctx, e)
+	_, err := a.Attempt(ctx, e)
+	return err
+}
+
+// Attempt implements [pipeline.Answering].
+func (a answering) Attempt(ctx context.Context, e schema.Entry) (int, error) {
+	status, err := a.endpoint.Attempt(ctx, e)
 	var failed *webhook.DeliveryError
 	if errors.As(err, &failed) {
-		return answer{failed}
+		return status, answer{failed}
 	}
-	return err
+	return status, err
 }
 
 // answer is a failed delivery.

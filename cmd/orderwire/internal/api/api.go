@@ -34,6 +34,9 @@ type Config struct {
 	Token string
 	// Listen is the configured host:port, whose host is taken as a Host, too.
 	Listen string
+	// Console answers for everything outside of /api/v1, /metrics and the probes, and
+	// guards itself. Nil: nothing is there.
+	Console http.Handler
 	// Logger gets failures that are not the caller's. Nil discards them.
 	Logger *slog.Logger
 }
@@ -104,7 +107,13 @@ func New(c Config) http.Handler {
 	outside := http.NewServeMux()
 	outside.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	outside.HandleFunc("GET /readyz", s.ready)
-	outside.Handle("/", s.guarded(inside))
+	if c.Console == nil {
+		outside.Handle("/", s.guarded(inside))
+		return secured(outside)
+	}
+	outside.Handle("/api/", s.guarded(inside))
+	outside.Handle("/metrics", s.guarded(inside))
+	outside.Handle("/", c.Console)
 	return secured(outside)
 }
 

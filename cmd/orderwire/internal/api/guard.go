@@ -51,10 +51,36 @@ func (s *service) guarded(next http.Handler) http.Handler {
 	})
 }
 
+// Gate says who may ask.
+type Gate struct {
+	Token  string // that is asked for; "" for none
+	Listen string // the configured host:port
+}
+
+// Local reports whether a Host names this machine: by a loopback name or address,
+// or as it is configured. With a token it does not matter.
+func (g Gate) Local(host string) bool {
+	name := hostOf(host)
+	if listen, _, err := net.SplitHostPort(g.Listen); err == nil && listen != "" && strings.EqualFold(name, listen) {
+		return true
+	}
+	if address, err := netip.ParseAddr(name); err == nil {
+		return address.Unmap().IsLoopback()
+	}
+	return strings.EqualFold(strings.TrimSuffix(name, "."), "localhost")
+}
+
+// Opens reports whether a token is the one that is asked for. Hashes are compared,
+// so that the time tells not even its length.
+func (g Gate) Opens(token string) bool {
+	got, want := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(g.Token))
+	return subtle.ConstantTimeCompare(got[:], want[:]) == 1
+}
+
 // refusal says why a request is not answered, nil when it is.
 func (s *service) refusal(r *http.Request, origin *http.CrossOriginProtection) *ProblemError {
 	switch {
-	case s.Token == "" && !s.local(r.Host):
+	case s.Token == "" && !s.gate().Local(r.Host):
 		return problem(http.StatusMisdirectedRequest, "the service is asked for by the name of another machine", "ask for it as 127.0.0.1 or localhost, or set http.token")
 	case !s.known(r.Header.Get("Authorization")):
 		return problem(http.StatusUnauthorized, "a bearer token is asked for", "send the value of http.token: Authorization: Bearer …")
@@ -66,29 +92,16 @@ func (s *service) refusal(r *http.Request, origin *http.CrossOriginProtection) *
 	return nil
 }
 
-// known reports whether a request has the token. Hashes are compared, so that the
-// time tells not even its length.
+// known reports whether a request has the token.
 func (s *service) known(authorization string) bool {
 	if s.Token == "" {
 		return true
 	}
 	scheme, token, _ := strings.Cut(authorization, " ")
-	got, want := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(s.Token))
-	return subtle.ConstantTimeCompare(got[:], want[:]) == 1 && strings.EqualFold(scheme, "Bearer")
+	return s.gate().Opens(token) && strings.EqualFold(scheme, "Bearer")
 }
 
-// local reports whether a Host names this machine: by a loopback name or address,
-// or as it is configured.
-func (s *service) local(host string) bool {
-	name := hostOf(host)
-	if listen, _, err := net.SplitHostPort(s.Listen); err == nil && listen != "" && strings.EqualFold(name, listen) {
-		return true
-	}
-	if address, err := netip.ParseAddr(name); err == nil {
-		return address.Unmap().IsLoopback()
-	}
-	return strings.EqualFold(strings.TrimSuffix(name, "."), "localhost")
-}
+func (s *service) gate() Gate { return Gate{Token: s.Token, Listen: s.Listen} }
 
 // hostOf takes the port off a Host.
 func hostOf(host string) string {

@@ -20,7 +20,8 @@ func newDemo(o *options) *cobra.Command {
 		Use:   "demo",
 		Short: "See the whole line at work, without any account or configuration",
 		Long: `Starts a network of its own with orders that change, polls it, and shows what
-happens: events, archive files, webhook deliveries, commission by status. Stop it
+happens: events, archive files, webhook deliveries, commission by status. The first
+line is the address of the console, for a browser on this machine. Stop it
 with Ctrl-C, or give --for. Everything stays in a folder, so that the other
 commands can be tried on it, and the next demo goes on from there.`,
 		Example: "  orderwire demo\n  orderwire demo --for 30s",
@@ -33,7 +34,7 @@ commands can be tried on it, and the next demo goes on from there.`,
 				defer cancel()
 			}
 			return demo.Run(ctx, demo.Config{
-				Dir: dir, Orders: orders, Out: o.out, Logger: quiet(o), Program: program(), Serve: serveHTTP,
+				Dir: dir, Orders: orders, Out: o.out, Logger: quiet(o), Program: program(), Serve: serveHTTP, Service: service,
 			})
 		},
 	}

@@ -11,9 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/orderwire/orderwire/cmd/orderwire/internal/api"
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/config"
-	"github.com/orderwire/orderwire/cmd/orderwire/internal/endpoints"
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/line"
 )
 
@@ -52,9 +50,9 @@ func status(ctx context.Context, o *options, file string) error {
 	return nil
 }
 
-// serveStatus answers over HTTP until ctx ends; see package api. It does nothing
-// when no address is configured.
-func serveStatus(ctx context.Context, c *config.Config, l *line.Line, log *slog.Logger) error {
+// serveStatus answers over HTTP until ctx ends; see packages api and console. It
+// does nothing when no address is configured.
+func serveStatus(ctx context.Context, c *config.Config, l *line.Line, log *slog.Logger) (err error) {
 	if c.HTTP.Listen == "" {
 		return nil
 	}
@@ -63,14 +61,10 @@ func serveStatus(ctx context.Context, c *config.Config, l *line.Line, log *slog.
 		return fmt.Errorf("http.listen: %w", err)
 	}
 	log.Info("status service", "url", "http://"+listener.Addr().String()+"/api/v1/status")
-	return serveHTTP(ctx, listener, api.New(api.Config{
-		Line: l, Webhooks: l.Endpoints(),
-		Attempts: func(ctx context.Context, q endpoints.Query) ([]endpoints.Attempt, error) {
-			return endpoints.Attempts(ctx, l.Log(), q)
-		},
-		Replay: replayer{config: c, line: l, logger: log},
-		Token:  string(c.HTTP.Token), Listen: c.HTTP.Listen, Logger: log,
-	}))
+	log.Info("console", "url", "http://"+listener.Addr().String()+"/")
+	handler, closed := service(c, l, log)
+	defer func() { err = errors.Join(err, closed()) }()
+	return serveHTTP(ctx, listener, handler)
 }
 
 // serveHTTP serves until ctx ends, then lets requests under way finish.

@@ -42,6 +42,8 @@ type Config struct {
 	Program string
 	// Serve serves HTTP until the context ends.
 	Serve func(ctx context.Context, l net.Listener, h http.Handler) error
+	// Service returns the HTTP service of a line, and what closes it.
+	Service func(c *config.Config, l *line.Line, log *slog.Logger) (http.Handler, func() error)
 }
 
 // Demo is a running demo.
@@ -54,6 +56,9 @@ type Demo struct {
 	line     *line.Line
 	network  net.Listener
 	hooks    net.Listener
+	console  net.Listener
+	pages    http.Handler
+	closed   func() error // closes what pages have open; nil before that
 }
 
 // Run runs the demo until ctx ends, and prints a summary then.
@@ -81,18 +86,20 @@ func (d *Demo) open(ctx context.Context) (err error) {
 		return err
 	}
 	var listen net.ListenConfig
-	if d.network, err = listen.Listen(ctx, "tcp", "127.0.0.1:0"); err != nil {
-		return err
-	}
-	if d.hooks, err = listen.Listen(ctx, "tcp", "127.0.0.1:0"); err != nil {
-		return err
+	for _, l := range []*net.Listener{&d.network, &d.hooks, &d.console} {
+		if *l, err = listen.Listen(ctx, "tcp", "127.0.0.1:0"); err != nil {
+			return err
+		}
 	}
 	c, err := d.configure()
 	if err != nil {
 		return err
 	}
-	d.line, err = line.Open(ctx, c, line.AllRoles(), d.cfg.Logger)
-	return err
+	if d.line, err = line.Open(ctx, c, line.AllRoles(), d.cfg.Logger); err != nil {
+		return err
+	}
+	d.pages, d.closed = d.cfg.Service(c, d.line, d.cfg.Logger)
+	return nil
 }
 
 func (d *Demo) openNetwork(ctx context.Context) (err error) {
@@ -122,6 +129,7 @@ accounts:
 archive: {roll_every: 5s}
 webhooks:
   - {name: demo-receiver, url: "http://{{.Hooks}}/", secret: "{{.Secret}}", allow_private: true, retry: [1s, 2s, 5s]}
+http: {listen: "{{.Console}}"}
 `))
 
 // configure writes the demo's configuration file, for the commands that the
@@ -135,7 +143,7 @@ func (d *Demo) configure() (*config.Config, error) {
 	d.receiver = &receiver{verifier: verifier}
 	var text bytes.Buffer
 	err = configTemplate.Execute(&text, map[string]string{
-		"Data": filepath.Join(d.cfg.Dir, "data"), "Network": d.network.Addr().String(), "Hooks": d.hooks.Addr().String(),
+		"Data": filepath.Join(d.cfg.Dir, "data"), "Network": d.network.Addr().String(), "Hooks": d.hooks.Addr().String(), "Console": d.console.Addr().String(),
 		"AppKey": appKey, "AppSecret": appSecret, "Secret": secret,
 	})
 	if err != nil {
@@ -152,6 +160,7 @@ func (d *Demo) run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return d.cfg.Serve(ctx, d.network, d.service.Handler()) })
 	group.Go(func() error { return d.cfg.Serve(ctx, d.hooks, d.receiver) })
+	group.Go(func() error { return d.cfg.Serve(ctx, d.console, d.pages) })
 	group.Go(func() error { return d.sim.Run(ctx) })
 	group.Go(func() error { return d.line.Run(ctx) })
 	group.Go(func() error { return d.show(ctx) })
@@ -160,13 +169,16 @@ func (d *Demo) run(ctx context.Context) error {
 
 func (d *Demo) close() error {
 	var errs []error
+	if d.closed != nil {
+		errs = append(errs, d.closed())
+	}
 	if d.line != nil {
 		errs = append(errs, d.line.Close())
 	}
 	if d.service != nil {
 		errs = append(errs, d.service.Close())
 	}
-	for _, l := range []net.Listener{d.network, d.hooks} {
+	for _, l := range []net.Listener{d.network, d.hooks, d.console} {
 		if l == nil {
 			continue
 		}

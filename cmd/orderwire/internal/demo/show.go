@@ -21,6 +21,7 @@ const (
 func (d *Demo) printf(format string, args ...any) { fmt.Fprintf(d.cfg.Out, format, args...) }
 
 func (d *Demo) greet() {
+	d.printf("The console, for a browser on this machine:       http://%s\n", d.console.Addr())
 	d.printf("A network with orders that change runs at    http://%s\n", d.network.Addr())
 	d.printf("Orderwire polls it every second, into the log at  %s\n", d.line.LogAddress())
 	d.printf("A receiver checks the signature of every webhook  http://%s\n\n", d.hooks.Addr())

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"sync"
+
+	"github.com/orderwire/orderwire/cmd/orderwire/internal/api"
+	"github.com/orderwire/orderwire/cmd/orderwire/internal/config"
+	"github.com/orderwire/orderwire/cmd/orderwire/internal/console"
+	"github.com/orderwire/orderwire/cmd/orderwire/internal/endpoints"
+	"github.com/orderwire/orderwire/cmd/orderwire/internal/line"
+	"github.com/orderwire/orderwire/sinks/commission"
+)
+
+// service returns the HTTP service of a line with its console, and what closes it.
+func service(c *config.Config, l *line.Line, log *slog.Logger) (http.Handler, func() error) {
+	attempts := func(ctx context.Context, q endpoints.Query) ([]endpoints.Attempt, error) {
+		return endpoints.Attempts(ctx, l.Log(), q)
+	}
+	again := replayer{config: c, line: l, logger: log}
+	gate := api.Gate{Token: string(c.HTTP.Token), Listen: c.HTTP.Listen}
+	reading := &books{dsn: string(c.Commission.DSN)}
+	pages := console.New(console.Config{
+		Line: l, Log: l.Log(), Books: reading.open, Webhooks: l.Endpoints(), Attempts: attempts, Replay: again, Gate: gate, Logger: log,
+	})
+	return api.New(api.Config{
+		Line: l, Webhooks: l.Endpoints(), Attempts: attempts, Replay: again, Token: gate.Token, Listen: gate.Listen, Console: pages, Logger: log,
+	}), reading.close
+}
+
+// books reads the commission books from when they are there.
+type books struct {
+	dsn string
+
+	mu     sync.Mutex
+	reader *commission.Reader
+}
+
+func (b *books) open(ctx context.Context) (console.Books, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.reader != nil {
+		return b.reader, nil
+	}
+	r, err := commission.OpenReader(ctx, b.dsn)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, commission.ErrNotBooks) {
+		return nil, errNoBooks
+	}
+	if err != nil {
+		return nil, err
+	}
+	b.reader = r
+	return r, nil
+}
+
+var errNoBooks = errors.New("there are no commission books yet; they come with the first events")
+
+func (b *books) close() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.reader == nil {
+		return nil
+	}
+	return b.reader.Close()
+}

@@ -1,0 +1,77 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"time"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/orderwire/orderwire/cmd/orderwire/internal/line"
+)
+
+// lateAfter is how old the oldest undelivered event of an active endpoint may be
+// before that needs attention.
+const lateAfter = 10 * time.Minute
+
+// remark is something that needs a person's attention.
+type remark struct{ What, Why, Href string }
+
+// attention lists what needs it: the line's own failures first.
+func (c *console) attention(ctx context.Context, s *line.Status, now time.Time) []remark {
+	var all []remark
+	for i := range s.Accounts {
+		if a := &s.Accounts[i]; a.Failure != "" {
+			all = append(all, remark{"Account " + a.Name + " cannot be polled", a.Failure, ""})
+		}
+	}
+	for i := range s.Sinks {
+		all = append(all, sinkRemarks(&s.Sinks[i], now)...)
+	}
+	for i := range s.Sinks {
+		name := s.Sinks[i].Name
+		dead, err := c.Log.CountDead(ctx, name)
+		if err != nil {
+			c.Logger.Warn("dead letters cannot be counted", "sink", name, "error", err)
+			continue
+		}
+		if dead > 0 {
+			what := fmt.Sprintf("%s has %s in the dead letters", name, plural(dead, "event"))
+			all = append(all, remark{what, "given up after the last attempt", "/deadletters?" + url.Values{"sink": {name}}.Encode()})
+		}
+	}
+	return all
+}
+
+func sinkRemarks(s *line.Sink, now time.Time) (all []remark) {
+	href := ""
+	if s.Kind == "endpoint" {
+		href = endpointPath(s.Name)
+	}
+	what := "Sink " + s.Name
+	if href != "" {
+		what = "Endpoint " + s.Name
+	}
+	if s.Failure != "" {
+		all = append(all, remark{what + " fails", s.Failure, href})
+	}
+	d := s.Delivery
+	switch {
+	case d == nil:
+	case d.State == line.Broken:
+		all = append(all, remark{what + " is broken", "every delivery fails; it is probed", href})
+	case d.State != line.Active:
+		all = append(all, remark{what + " is " + string(d.State), d.Reason, href})
+	case !d.Oldest.IsZero() && now.Sub(d.Oldest) > lateAfter:
+		all = append(all, remark{what + " is late", "its oldest undelivered event came " + humanize.RelTime(d.Oldest, now, "ago", "from now"), href})
+	}
+	return all
+}
+
+func plural(n uint64, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return humanize.Comma(int64(n)) + " " + what + "s"
+}

@@ -1,0 +1,176 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/orderwire/orderwire/cmd/orderwire/internal/endpoints"
+	"github.com/orderwire/orderwire/cmd/orderwire/internal/line"
+)
+
+// attemptsAPage is how many attempts the page of an endpoint shows.
+const attemptsAPage = 50
+
+// webhookPage is one endpoint.
+type webhookPage struct {
+	View     endpoints.View
+	State    cell
+	Facts    []fact
+	Path     string
+	Stopped  bool // paused or disabled
+	Notice   string
+	Attempts table
+
+	Outcome, Order, Event string // of the filter
+	Outcomes              []string
+}
+
+func (c *console) webhooks(w http.ResponseWriter, r *http.Request) error {
+	all, err := c.Webhooks.List(r.Context())
+	if err != nil {
+		return err
+	}
+	s, err := c.Line.Status(r.Context())
+	if err != nil {
+		return err
+	}
+	now := c.now()
+	t := table{
+		Caption: "Endpoints", Head: columns("Endpoint", "State", "Address", "#Events behind", "Oldest undelivered", "#Parked orders", "Stands in"),
+		Empty: "There are no endpoints. Add one with orderwire webhook add.", Export: exportOf(r),
+	}
+	for i := range all {
+		v := &all[i]
+		row := []cell{{Text: v.Name, Href: endpointPath(v.Name)}, stateCell(v.State, v.Reason), text(v.URL), number(""), text("–"), number(""), text(v.Origin)}
+		if sink := sinkOf(&s, v.Name); sink != nil {
+			row[3] = count(sink.Lag)
+			if d := sink.Delivery; d != nil {
+				row[5] = count(uint64(d.Parked))
+				if !d.Oldest.IsZero() {
+					row[4] = ago(d.Oldest, now)
+				}
+			}
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	if asCSV(r) {
+		return writeCSV(w, "webhooks", &t)
+	}
+	c.show(w, r, http.StatusOK, "webhooks", page{Title: "Webhooks", At: "Webhooks", Body: t})
+	return nil
+}
+
+// sinkOf returns an endpoint's part of the status, nil when this process knows none.
+func sinkOf(s *line.Status, name string) *line.Sink {
+	for i := range s.Sinks {
+		if s.Sinks[i].Kind == "endpoint" && s.Sinks[i].Name == name {
+			return &s.Sinks[i]
+		}
+	}
+	return nil
+}
+
+func (c *console) webhook(w http.ResponseWriter, r *http.Request) error {
+	q := r.URL.Query()
+	p := webhookPage{
+		Outcome: q.Get("outcome"), Order: strings.TrimSpace(q.Get("order")), Event: strings.TrimSpace(q.Get("event")),
+		Outcomes: []string{"delivered", "failed", "given_up"},
+	}
+	return c.showWebhook(w, r, http.StatusOK, &p)
+}
+
+// showWebhook completes the page of the endpoint that a request names.
+func (c *console) showWebhook(w http.ResponseWriter, r *http.Request, status int, p *webhookPage) (err error) {
+	name := r.PathValue("name")
+	if p.View, err = c.Webhooks.Get(r.Context(), name); err != nil {
+		return err
+	}
+	p.Path, p.State = endpointPath(name), stateCell(p.View.State, p.View.Reason)
+	p.Stopped = p.View.State == endpoints.StatePaused || p.View.State == endpoints.StateDisabled || p.View.State == endpoints.StateBroken
+	if p.Facts, err = c.endpointFacts(r.Context(), &p.View); err != nil {
+		return err
+	}
+	found, err := c.Attempts(r.Context(), endpoints.Query{Endpoint: name, Order: p.Order, Event: p.Event, Outcome: p.Outcome, Limit: attemptsAPage})
+	if errors.Is(err, endpoints.ErrQuery) {
+		return wrong(err.Error())
+	}
+	if err != nil {
+		return err
+	}
+	p.Attempts = attemptTable(found)
+	if asCSV(r) {
+		return writeCSV(w, "attempts", &p.Attempts)
+	}
+	if r.Method == http.MethodGet {
+		p.Attempts.Export = exportOf(r)
+	}
+	c.show(w, r, status, "webhook", page{Title: "Webhook " + name, At: "Webhooks", Body: p})
+	return nil
+}
+
+func (c *console) endpointFacts(ctx context.Context, v *endpoints.View) ([]fact, error) {
+	s, err := c.Line.Status(ctx)
+	if err != nil {
+		return nil, err
+	}
+	now := c.now()
+	facts := []fact{{"State", stateCell(v.State, v.Reason)}, {"Reason", text(v.Reason)}, {"Address", text(v.URL)}, {"Stands in", text(v.Origin)}}
+	if !v.Since.IsZero() {
+		facts = append(facts, fact{"Since", ago(v.Since, now)})
+	}
+	if sink := sinkOf(&s, v.Name); sink != nil {
+		facts = append(facts, fact{"Events behind", count(sink.Lag)}, fact{"Failure", text(sink.Failure)})
+		if d := sink.Delivery; d != nil {
+			facts = append(facts, fact{"Oldest undelivered", ageOf(d.Oldest, now)}, fact{"Parked orders", count(uint64(d.Parked))},
+				fact{"Wait for another attempt", count(uint64(d.Waiting))}, fact{"Delivered since the start", count(d.Attempts.Delivered)},
+				fact{"Failed attempts", count(d.Attempts.Failed)}, fact{"Given up", count(d.Attempts.GivenUp)})
+		}
+	}
+	facts = append(facts, fact{"Only events", text(strings.Join(v.Events, ", "))}, fact{"Only accounts", text(strings.Join(v.Accounts, ", "))},
+		fact{"Only programs", text(strings.Join(v.Programs, ", "))}, fact{"Where", text(v.Where)}, fact{"Public keys", text(strings.Join(v.PublicKeys, ", "))})
+	kept := facts[:0]
+	for _, f := range facts {
+		if f.Cell.Text != "" {
+			kept = append(kept, f)
+		}
+	}
+	return kept, nil
+}
+
+func ageOf(at, now time.Time) cell {
+	if at.IsZero() {
+		return text("none")
+	}
+	return ago(at, now)
+}
+
+func attemptTable(all []endpoints.Attempt) table {
+	t := table{
+		Caption: "Newest attempts", Head: columns("Time (UTC)", "Outcome", "Order", "Event", "#Version", "#Attempt", "#Status", "#Milliseconds", "Reason", "Next (UTC)"),
+		Empty: "No attempts match.",
+	}
+	badges := map[string]string{"delivered": "good", "failed": "warn", "given_up": "bad"}
+	for i := range all {
+		a := &all[i]
+		status, next := number(""), text("")
+		if a.Status != 0 {
+			status = number(strconv.Itoa(a.Status))
+		}
+		if !a.Next.IsZero() {
+			next = stamp(a.Next)
+		}
+		t.Rows = append(t.Rows, []cell{
+			stamp(a.At), {Text: a.Outcome, Badge: badges[a.Outcome]}, {Text: a.Order, Href: orderPath(keyOf(a))}, {Text: a.Type, Title: a.Event},
+			count(a.Version), number(strconv.Itoa(a.Number)), status, number(strconv.FormatFloat(a.Duration, 'f', 1, 64)), text(a.Reason), next,
+		})
+	}
+	return t
+}
+
+func stamp(at time.Time) cell {
+	return cell{Text: at.UTC().Format(time.DateTime), Time: at.UTC().Format(time.RFC3339Nano)}
+}

@@ -165,6 +165,12 @@ func TestStatusService(t *testing.T) {
 			t.Errorf("%s with token %q: HTTP %d: %s", tt.path, tt.token, code, body)
 		}
 	}
+	if code, body := get(t, base+"/", "t0ken"); code != http.StatusOK || !strings.Contains(body, "Commission by day of order") {
+		t.Errorf("the console: HTTP %d: %s", code, body)
+	}
+	if code, body := get(t, base+"/orders", ""); code != http.StatusOK || !strings.Contains(body, "http.token") {
+		t.Errorf("the console without the token: HTTP %d: %s", code, body)
+	}
 	p.terminate(t)
 }
 
@@ -199,6 +205,9 @@ func TestDemo(t *testing.T) {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in:\n%s", want, out)
 		}
+	}
+	if first, _, _ := strings.Cut(out, "\n"); !strings.HasPrefix(first, "The console") || !strings.Contains(first, "http://127.0.0.1:") {
+		t.Errorf("the first line is %q", first)
 	}
 	if strings.Contains(out, "archive (0 files)") {
 		t.Errorf("no file was archived:\n%s", out)

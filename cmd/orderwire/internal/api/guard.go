@@ -77,12 +77,18 @@ func (g Gate) Opens(token string) bool {
 	return subtle.ConstantTimeCompare(got[:], want[:]) == 1
 }
 
+// Bears reports whether an Authorization header has the token.
+func (g Gate) Bears(authorization string) bool {
+	scheme, token, _ := strings.Cut(authorization, " ")
+	return g.Opens(token) && strings.EqualFold(scheme, "Bearer")
+}
+
 // refusal says why a request is not answered, nil when it is.
 func (s *service) refusal(r *http.Request, origin *http.CrossOriginProtection) *ProblemError {
 	switch {
 	case s.Token == "" && !s.gate().Local(r.Host):
 		return problem(http.StatusMisdirectedRequest, "the service is asked for by the name of another machine", "ask for it as 127.0.0.1 or localhost, or set http.token")
-	case !s.known(r.Header.Get("Authorization")):
+	case s.Token != "" && !s.gate().Bears(r.Header.Get("Authorization")):
 		return problem(http.StatusUnauthorized, "a bearer token is asked for", "send the value of http.token: Authorization: Bearer …")
 	case origin.Check(r) != nil:
 		return problem(http.StatusForbidden, "a page of another origin asks for a change", "send the request from a program, not from a page in a browser")
@@ -90,15 +96,6 @@ func (s *service) refusal(r *http.Request, origin *http.CrossOriginProtection) *
 		return problem(http.StatusUnsupportedMediaType, "the request does not say that it is JSON", "send Content-Type: application/json")
 	}
 	return nil
-}
-
-// known reports whether a request has the token.
-func (s *service) known(authorization string) bool {
-	if s.Token == "" {
-		return true
-	}
-	scheme, token, _ := strings.Cut(authorization, " ")
-	return s.gate().Opens(token) && strings.EqualFold(scheme, "Bearer")
 }
 
 func (s *service) gate() Gate { return Gate{Token: s.Token, Listen: s.Listen} }

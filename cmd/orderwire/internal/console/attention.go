@@ -53,17 +53,15 @@ func sinkRemarks(s *line.Sink, now time.Time) (all []remark) {
 	if href != "" {
 		what = "Endpoint " + s.Name
 	}
-	if s.Failure != "" {
-		all = append(all, remark{what + " fails", s.Failure, href})
-	}
 	d := s.Delivery
 	switch {
-	case d == nil:
-	case d.State == line.Broken:
+	case d != nil && d.State == line.Broken:
 		all = append(all, remark{what + " is broken", "every delivery fails; it is probed", href})
-	case d.State != line.Active:
+	case d != nil && d.State != line.Active:
 		all = append(all, remark{what + " is " + string(d.State), d.Reason, href})
-	case !d.Oldest.IsZero() && now.Sub(d.Oldest) > lateAfter:
+	case s.Failure != "":
+		all = append(all, remark{what + " fails", s.Failure, href})
+	case d != nil && !d.Oldest.IsZero() && now.Sub(d.Oldest) > lateAfter:
 		all = append(all, remark{what + " is late", "its oldest undelivered event came " + humanize.RelTime(d.Oldest, now, "ago", "from now"), href})
 	}
 	return all

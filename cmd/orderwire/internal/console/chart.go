@@ -15,10 +15,10 @@ import (
 
 // The drawing, in units of the picture.
 const (
-	chartHeight           = 220
-	chartLeft, chartRight = 80, 704
-	chartTop              = 10
-	chartBottom           = 24
+	chartHeight           = 250
+	chartLeft, chartRight = 80, 696
+	chartTop              = 20
+	chartBottom           = 36
 	plotHeight            = chartHeight - chartTop - chartBottom
 )
 

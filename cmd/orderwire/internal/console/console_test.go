@@ -58,7 +58,7 @@ func TestDeadLetterPages(t *testing.T) {
 	rows, pages := 0, 0
 	for target := "/deadletters"; target != ""; pages++ {
 		a := w.get(t, target)
-		rows += strings.Count(a.body, `<th scope="row">`)
+		rows += strings.Count(a.body, `<th scope="row"`)
 		_, rest, found := strings.Cut(a.body, `<a href="/deadletters?before=`)
 		target = ""
 		if place, _, _ := strings.Cut(rest, `"`); found {

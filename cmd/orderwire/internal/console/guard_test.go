@@ -60,6 +60,16 @@ func TestLogin(t *testing.T) {
 	if a := w.ask(t, http.MethodGet, "/", nil, in); a.code != http.StatusSeeOther {
 		t.Errorf("after the end of the session: HTTP %d", a.code)
 	}
+	program := func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+token) }
+	if a := w.ask(t, http.MethodGet, "/orders?format=csv", nil, program); a.code != http.StatusOK || !strings.Contains(a.body, "SN-") {
+		t.Errorf("a program with the token: HTTP %d", a.code)
+	}
+	if a := w.ask(t, http.MethodPost, changes[0], url.Values{}, program); a.code != http.StatusForbidden {
+		t.Errorf("a form of a program without its token: HTTP %d", a.code)
+	}
+	if a := w.ask(t, http.MethodGet, "/", nil, func(r *http.Request) { r.Header.Set("Authorization", "Bearer t0ke") }); a.code != http.StatusSeeOther {
+		t.Errorf("a program with another token: HTTP %d", a.code)
+	}
 	secure := func(r *http.Request) { r.Header.Set("X-Forwarded-Proto", "https") }
 	if a := w.ask(t, http.MethodPost, "/login", url.Values{"token": {token}}, secure); a.cookie("orderwire_session") == nil || !a.cookie("orderwire_session").Secure {
 		t.Error("behind https, the cookie goes over http as well")

@@ -124,7 +124,7 @@ func settlementCell(status string, vanished bool) cell {
 	}
 	badge := "idle"
 	if s, err := schema.ParseSettlementStatus(status); err == nil {
-		badge = map[schema.SettlementStatus]string{schema.Approved: "good", schema.Pending: "warn", schema.Invalid: "bad"}[s]
+		badge = map[schema.SettlementStatus]string{schema.Approved: "good", schema.Confirmed: "calm", schema.Pending: "warn", schema.Invalid: "bad"}[s]
 	}
 	return cell{Text: settlementName(status), Badge: badge}
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+	"unicode/utf8"
 )
 
 //go:embed assets
@@ -90,6 +91,21 @@ type cell struct {
 	Badge  string // class of a state, "" for plain text
 	Number bool
 }
+
+// Class is how a cell is set: numbers to the right, and short texts on one line.
+func (c cell) Class() string {
+	switch {
+	case c.Number:
+		return "number"
+	case utf8.RuneCountInString(c.Text) <= shortText:
+		return "short"
+	default:
+		return "long"
+	}
+}
+
+// shortText is the longest text that is not broken into lines.
+const shortText = 24
 
 func text(s string) cell   { return cell{Text: s} }
 func number(s string) cell { return cell{Text: s, Number: true} }

@@ -16,6 +16,8 @@ const (
 	sessionLife = 12 * time.Hour
 	// mostSessions bounds them; the oldest goes first.
 	mostSessions = 256
+	// bearer is the session of programs that send the token with each request.
+	bearer = "bearer"
 	// formLimit bounds the body of a form, in bytes.
 	formLimit = 64 << 10
 )
@@ -82,6 +84,9 @@ func (s *sessions) formToken(id string) string {
 func (c *console) session(r *http.Request) (id string, ok bool) {
 	if c.Gate.Token == "" {
 		return "", true
+	}
+	if c.Gate.Bears(r.Header.Get("Authorization")) {
+		return bearer, true
 	}
 	cookie, err := r.Cookie(cookieName)
 	if err != nil || !c.sessions.has(cookie.Value, c.now()) {

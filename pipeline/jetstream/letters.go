@@ -84,6 +84,10 @@ func (l *Log) DeadLetter(ctx context.Context, place uint64) (pipeline.Buried, bo
 	if err != nil {
 		return pipeline.Buried{}, false, fmt.Errorf("dead letter %d: %w", place, err)
 	}
+	return letterAt(ctx, stream, place)
+}
+
+func letterAt(ctx context.Context, stream jetstream.Stream, place uint64) (pipeline.Buried, bool, error) {
 	m, err := stream.GetMsg(ctx, place)
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return pipeline.Buried{}, false, nil

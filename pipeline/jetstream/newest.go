@@ -31,7 +31,7 @@ func (l *Log) NewestDead(ctx context.Context, sink string, before uint64, limit 
 		place = min(place, before-1)
 	}
 	for looked := 0; place >= held.FirstSeq && place > 0 && looked < deadLook && len(letters) < limit; looked++ {
-		d, found, err := l.DeadLetter(ctx, place)
+		d, found, err := letterAt(ctx, stream, place)
 		if err != nil {
 			return nil, 0, err
 		}

@@ -109,7 +109,7 @@ func TestExport(t *testing.T) {
 	w := open(t, "", "http://127.0.0.1:9/")
 	for target, rows := range map[string]int{
 		"/?format=csv&table=days": 31, "/?format=csv&table=sinks": 1, "/?format=csv&table=endpoints": 1, "/?format=csv&table=accounts": 1,
-		"/orders?format=csv": 61, "/orders?format=csv&status=Approved": 21, orderPath(hostile()) + "?format=csv": 4, "/webhooks?format=csv": 1,
+		"/orders?format=csv": 61, "/orders?format=csv&status=Approved": 21, orderPath(hostile()) + "?format=csv": 4, orderPath(hostile()) + "?format=csv&table=lines": 1, "/webhooks?format=csv": 1,
 		"/webhooks/partner%2Fa?format=csv": 1, "/deadletters?format=csv": 60,
 	} {
 		a := w.get(t, target)

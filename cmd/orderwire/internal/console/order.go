@@ -1,9 +1,11 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -74,13 +76,17 @@ func (c *console) order(w http.ResponseWriter, r *http.Request) error {
 			return &pageError{http.StatusNotFound, "The log knows no order " + key.OrderSn + " of program " + key.Program + " in account " + key.Account + "."}
 		}
 	}
+	if last != nil {
+		p.describe(last)
+	}
+	if asCSV(r) && r.URL.Query().Get("table") == "lines" {
+		return writeCSV(w, "order-lines", &p.Lines)
+	}
 	if asCSV(r) {
 		t := timelineTable(p.Events)
 		return writeCSV(w, "order-events", &t)
 	}
-	if last != nil {
-		p.describe(last)
-	}
+	p.Lines.Export = with(r, "format", "csv") + "&table=lines"
 	c.show(w, r, http.StatusOK, "order", page{Title: "Order " + key.OrderSn, At: "Orders", Body: p})
 	return nil
 }
@@ -167,7 +173,16 @@ func movedBy(e *schema.Entry) moved {
 	for _, c := range d.Changes {
 		m.Changes = append(m.Changes, changeOf(c))
 	}
+	slices.SortStableFunc(m.Changes, func(a, b changed) int { return cmp.Compare(rank(a), rank(b)) })
 	return m
+}
+
+// rank puts the settlement status in front.
+func rank(c changed) int {
+	if c.Field == "Status" {
+		return 0
+	}
+	return 1
 }
 
 func typeCell(t schema.EventType) cell {

@@ -74,14 +74,17 @@ func TestDeadLetterPages(t *testing.T) {
 func TestHostileQueries(t *testing.T) {
 	t.Parallel()
 	w := open(t, "", "http://127.0.0.1:9/")
-	for _, target := range []string{"/orders", "/webhooks/partner%2Fa", "/deadletters"} {
-		for _, name := range []string{"order", "account", "program", "sub_id", "status", "event", "sink", "page", "before"} {
-			for _, value := range []string{"' OR '1'='1", `"; DROP TABLE commission_orders; --`, script, image, "%", "_", "\x00", "\xff", strings.Repeat("9", 40), "-1"} {
+	values := []string{"' OR '1'='1", `"; DROP TABLE commission_orders; --`, script, image, "%", "_", "\x00", "\xff", strings.Repeat("9", 40), "-1"}
+	for target, names := range map[string][]string{
+		"/orders": {"order", "account", "program", "sub_id", "status", "page"}, "/webhooks/partner%2Fa": {"order", "event"}, "/deadletters": {"sink", "before"},
+	} {
+		for _, name := range names {
+			for _, value := range values {
 				a := w.get(t, target+"?"+url.Values{name: {value}}.Encode())
 				if a.code != http.StatusOK {
 					t.Errorf("%s?%s=%q: HTTP %d: %s", target, name, value, a.code, a.body)
 				}
-				if target == "/orders" && strings.Contains(value, "' OR") && name != "event" && name != "sink" && name != "page" && name != "before" && !strings.Contains(a.body, "No orders match") {
+				if target == "/orders" && name != "page" && strings.Contains(value, "' OR") && !strings.Contains(a.body, "No orders match") {
 					t.Errorf("%s?%s=%q finds orders", target, name, value)
 				}
 			}

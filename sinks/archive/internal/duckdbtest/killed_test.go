@@ -74,7 +74,7 @@ func (k *killer) run(t *testing.T) {
 	k.config = k.at.configure(t, k.log.url, "roll_bytes: 1MiB, roll_every: 1s")
 	began := time.Now()
 	for n := range k.kills {
-		k.life(t)
+		k.life(t, k.kills-n+1)
 		left := remainsOf(t, k.at.folder)
 		k.phases[left.phase]++
 		t.Logf("kill %d at %d of %d events: %s", n+1, left.position, k.log.last, left.phase)
@@ -106,9 +106,10 @@ func (k *killer) run(t *testing.T) {
 
 // life is a process from its start to its kill, at a moment of one of three
 // sorts: while it starts, while it works, and just behind one of the changes that
-// it makes in the archive's own folder.
-func (k *killer) life(t *testing.T) {
-	events := k.log.last / k.kills // for each life, so that the log lasts
+// it makes in the archive's own folder. lives is how many there are still to be,
+// with this one and that in which the rest is archived.
+func (k *killer) life(t *testing.T, lives int) {
+	events := (k.log.last - int(position(t, k.at.folder))) / lives // so that the log lasts
 	span := 100*time.Millisecond + time.Duration(events)*40*time.Microsecond
 	changes, stop := watch(t, k.at.folder)
 	defer stop()
@@ -124,7 +125,7 @@ func (k *killer) life(t *testing.T) {
 		k.outlives(t, p, changes, 1)
 		pause = time.Duration(k.dice.Int64N(int64(span)))
 	default:
-		k.outlives(t, p, changes, k.dice.IntN(events*k.at.changes/500))
+		k.outlives(t, p, changes, k.dice.IntN(1+events*k.at.changes/500))
 	}
 	select {
 	case <-time.After(pause): // the moment is the test's own choice; nothing is waited for

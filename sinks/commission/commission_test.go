@@ -1,6 +1,7 @@
 package commission
 
 import (
+	"database/sql"
 	"fmt"
 	"path/filepath"
 	"testing"
@@ -10,6 +11,8 @@ import (
 )
 
 var observed = time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
+
+func same(s string) string { return s }
 
 // order returns a confirmed order in two currencies.
 func order(sn string, edit ...func(*schema.Order)) schema.Order {
@@ -37,16 +40,34 @@ func entry(sequence, v uint64, o schema.Order) schema.Entry {
 }
 
 func entryOf(kind schema.EventType, sequence, v uint64, o schema.Order) schema.Entry {
-	e := schema.NewEvent(kind, schema.Data{
-		Account: "main", TimeZone: "Asia/Shanghai", Version: v, ObservedAt: observed.Add(time.Duration(sequence) * time.Second), Order: o,
-	})
+	return entryAt(observed.Add(time.Duration(sequence)*time.Second), kind, sequence, v, o)
+}
+
+func entryAt(at time.Time, kind schema.EventType, sequence, v uint64, o schema.Order) schema.Entry {
+	e := schema.NewEvent(kind, schema.Data{Account: "main", TimeZone: "Asia/Shanghai", Version: v, ObservedAt: at, Order: o})
 	return schema.Entry{Sequence: sequence, Event: e}
+}
+
+// newDSN returns the address of a new database.
+func newDSN(t testing.TB) string {
+	t.Helper()
+	return filepath.Join(t.TempDir(), "books", "commission.db")
+}
+
+// connect opens the database itself.
+func connect(t testing.TB, dsn string) *sql.DB {
+	t.Helper()
+	db, err := openWriter(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db
 }
 
 func open(t testing.TB) (*Books, string) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "books", "commission.db")
-	b, err := Open(t.Context(), path)
+	dsn := newDSN(t)
+	b, err := Open(t.Context(), dsn)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +76,7 @@ func open(t testing.TB) (*Books, string) {
 			t.Error(err)
 		}
 	})
-	return b, path
+	return b, dsn
 }
 
 func write(t testing.TB, b *Books, batch ...schema.Entry) {

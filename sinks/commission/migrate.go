@@ -19,8 +19,8 @@ const migrationTable = "commission_migrations"
 
 // migrate brings the tables to the version of this program, or leaves a newer
 // one alone and says so. Processes that start together may all call it.
-func migrate(ctx context.Context, db *sql.DB, where string) error {
-	p, err := newProvider(db)
+func migrate(ctx context.Context, db *sql.DB, d *dialect, where string) error {
+	p, err := newProvider(db, d)
 	if err != nil {
 		return err
 	}
@@ -41,26 +41,25 @@ func migrate(ctx context.Context, db *sql.DB, where string) error {
 	return err
 }
 
-func newProvider(db *sql.DB) (*goose.Provider, error) {
+func newProvider(db *sql.DB, d *dialect) (*goose.Provider, error) {
 	dir, err := fs.Sub(migrationFiles, "migrations")
 	if err != nil {
 		return nil, err
 	}
-	return goose.NewProvider(goose.DialectSQLite3, db, dir,
-		goose.WithTableName(migrationTable), goose.WithDisableGlobalRegistry(true))
+	options := []goose.ProviderOption{goose.WithTableName(migrationTable), goose.WithDisableGlobalRegistry(true)}
+	return goose.NewProvider(d.name, db, dir, append(options, d.options...)...)
 }
 
 // checkSchema is migrate for one who may only read.
-func checkSchema(ctx context.Context, db *sql.DB, where string) error {
-	p, err := newProvider(db)
+func checkSchema(ctx context.Context, db *sql.DB, d *dialect, where string) error {
+	p, err := newProvider(db, d)
 	if err != nil {
 		return err
 	}
 	sources := p.ListSources()
 	want := sources[len(sources)-1].Version
 	var tables int
-	const countTable = "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = '" + migrationTable + "'"
-	if err := db.QueryRowContext(ctx, countTable).Scan(&tables); err != nil {
+	if err := db.QueryRowContext(ctx, d.rebind(d.hasTable), migrationTable).Scan(&tables); err != nil {
 		return err
 	}
 	var have int64

@@ -16,7 +16,7 @@ import (
 // exec runs SQL behind the books' back.
 func exec(t *testing.T, b *Books, query string) {
 	t.Helper()
-	if _, err := b.writer.ExecContext(t.Context(), query); err != nil {
+	if _, err := b.writer.db.ExecContext(t.Context(), query); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -128,7 +128,7 @@ func TestOtherVersionsOfTheTables(t *testing.T) {
 	b, path := open(t)
 	exec(t, b, "INSERT INTO "+migrationTable+" (version_id, is_applied) VALUES (99, 1)")
 	_, err := Open(t.Context(), path)
-	failure(t, err, ErrSchema, path, "they have version 99, this program knows 1; use the newer orderwire")
+	failure(t, err, ErrSchema, path, "they have version 99, this program knows 2; use the newer orderwire")
 	_, err = OpenReader(t.Context(), path)
 	failure(t, err, ErrSchema, path, "use the newer orderwire")
 }
@@ -154,7 +154,7 @@ func TestLocked(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer other.Close()
-	tx, err := other.writer.BeginTx(t.Context(), nil)
+	tx, err := other.writer.db.BeginTx(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -73,14 +73,14 @@ func (r *Reader) Report(ctx context.Context, f Filter) ([]Sum, error) {
 	}
 	query := "SELECT " + reportColumns + sumColumns + where + " GROUP BY " + reportColumns + " ORDER BY " + reportColumns
 	sums, err := collect(ctx, r.db, scanSum, query, args...)
-	return sums, storeError("report", r.where, err)
+	return sums, r.fail("report", err)
 }
 
 // Totals returns the sums by currency and status, sorted by these. The error is
 // a [*StoreError].
 func (r *Reader) Totals(ctx context.Context) ([]Total, error) {
 	totals, err := collect(ctx, r.db, scanTotal, selectTotals)
-	return totals, storeError("totals", r.where, err)
+	return totals, r.fail("totals", err)
 }
 
 // where returns the condition, with its leading WHERE, and its arguments.
@@ -149,7 +149,7 @@ func scanTotal(rows *sql.Rows) (Total, error) {
 }
 
 // collect returns all rows of a query, never nil, so that no rows are [] in JSON.
-func collect[T any](ctx context.Context, db *sql.DB, scan func(*sql.Rows) (T, error), query string, args ...any) ([]T, error) {
+func collect[T any](ctx context.Context, db querier, scan func(*sql.Rows) (T, error), query string, args ...any) ([]T, error) {
 	rows, err := db.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err

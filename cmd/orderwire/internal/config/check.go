@@ -56,6 +56,9 @@ func (c *Config) check() error {
 	if strings.Contains(string(c.Commission.DSN), "://") {
 		k.add("commission.dsn", "give a file for SQLite", "databases other than SQLite are not supported by this version")
 	}
+	if _, err := time.LoadLocation(c.Commission.TimeZone); err != nil {
+		k.add("commission.time_zone", "a name of the IANA list, such as Europe/Berlin", "unknown time zone %q", c.Commission.TimeZone)
+	}
 	c.HTTP.check(k)
 	c.Postback.check(k, c)
 	return errors.Join(k.mistakes...)

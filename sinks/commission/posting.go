@@ -1,0 +1,155 @@
+package commission
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/orderwire/orderwire/schema"
+)
+
+// posting is what a batch does to the books, worked out in memory: each event
+// of an order is posted after the one before it, and each row is written once.
+type posting struct {
+	days     calendar
+	counters counters
+
+	orders  map[schema.OrderKey]*state // the newest state; none for an order that is not there
+	changed []schema.OrderKey          // those with a new state
+
+	transactions *rows
+	entries      *rows
+	balances     map[balance]int64
+}
+
+// counters are the position and the numbers given out last.
+type counters struct{ sequence, order, transaction int64 }
+
+// balance is a key of ledger_balances.
+type balance struct{ month, account, ledgerAccount, currency string }
+
+const (
+	selectCounters  = "SELECT sequence, last_order, last_transaction FROM commission_position WHERE id = 1"
+	advanceCounters = "UPDATE commission_position SET sequence = ?, last_order = ?, last_transaction = ? WHERE id = 1"
+	selectClosed    = "SELECT COALESCE(MAX(month), '') FROM ledger_months"
+	addBalance      = " ON CONFLICT (month, account, ledger_account, currency) DO UPDATE SET amount = ledger_balances.amount + excluded.amount"
+)
+
+var (
+	transactionColumns = join(numbers("id", "order_id", "version", "sequence"), texts("kind", "observed_at", "posted_on", "month"), numbers("corrects"))
+	entryColumns       = join(numbers("transaction_id", "line"), texts("ledger_account", "currency"), numbers("amount"))
+	balanceColumns     = join(texts("month", "account", "ledger_account", "currency"), numbers("amount"))
+)
+
+// newPosting keeps other writers away, and reads what a batch goes on from.
+func newPosting(ctx context.Context, s *session, zone *time.Location, states []state) (*posting, error) {
+	p := &posting{
+		orders:       make(map[schema.OrderKey]*state, len(states)),
+		transactions: insert("ledger_transactions", transactionColumns, ""),
+		entries:      insert("ledger_entries", entryColumns, ""),
+		balances:     map[balance]int64{},
+	}
+	if err := s.row(ctx, s.lock, nil, &p.counters.sequence, &p.counters.order, &p.counters.transaction); err != nil {
+		return nil, err
+	}
+	var closed string
+	if err := s.row(ctx, selectClosed, nil, &closed); err != nil {
+		return nil, err
+	}
+	p.days = newCalendar(zone, closed)
+	return p, p.load(ctx, s, states)
+}
+
+// load reads the orders of a batch.
+func (p *posting) load(ctx context.Context, s *session, states []state) error {
+	keys := lookup(keyColumns, selectKnown)
+	for i := range states {
+		k := states[i].key
+		if _, seen := p.orders[k]; !seen {
+			p.orders[k] = nil
+			keys.add(k.Account, k.Program, k.OrderSn)
+		}
+	}
+	return s.read(ctx, keys, func(r *sql.Rows) error {
+		known, err := scanKnown(r)
+		if err == nil {
+			p.orders[known.key] = known
+		}
+		return err
+	})
+}
+
+// take posts one event, unless the order is as new.
+func (p *posting) take(s *state) error {
+	p.counters.sequence = max(p.counters.sequence, int64(s.sequence))
+	before := p.orders[s.key]
+	if before == nil {
+		p.counters.order++
+		before = &state{id: p.counters.order}
+	} else if s.version <= before.version {
+		return nil
+	}
+	if !before.fresh {
+		p.changed = append(p.changed, s.key)
+	}
+	s.fresh, s.id, s.closedTransaction = true, before.id, before.closedTransaction
+	postedOn := p.days.postedOn(s.observedAt)
+	s.approvedOn = approval(before, s, postedOn)
+	p.orders[s.key] = s
+	return p.post(before, s, postedOn)
+}
+
+// approval returns the day on which an order was approved, "" when it is not.
+func approval(before, s *state, postedOn string) string {
+	approved := schema.Approved.Value()
+	switch {
+	case s.counted.status != approved:
+		return ""
+	case before.counted.status == approved && before.approvedOn != "":
+		return before.approvedOn
+	case s.chargeDay != "":
+		return s.chargeDay
+	default:
+		return postedOn
+	}
+}
+
+// post moves the order to where it stands now.
+func (p *posting) post(before, s *state, postedOn string) error {
+	to, kind, lines := move(before.stands, s.counted)
+	s.stands = to
+	if len(lines) == 0 {
+		return nil
+	}
+	if err := balanced(lines); err != nil {
+		return err
+	}
+	p.counters.transaction++
+	id, month := p.counters.transaction, monthOf(postedOn)
+	p.transactions.add(id, s.id, int64(s.version), int64(s.sequence), kind, stamp(s.observedAt), postedOn, month, s.closedTransaction)
+	for i, l := range lines {
+		p.entries.add(id, int64(i+1), l.account, l.currency, l.amount)
+		p.balances[balance{month, s.key.Account, l.account, l.currency}] += l.amount
+	}
+	return nil
+}
+
+// write writes all of it.
+func (p *posting) write(ctx context.Context, s *session) error {
+	orders := insert("commission_orders", orderColumns, upsertOrder)
+	for _, k := range p.changed {
+		orders.add(p.orders[k].values()...)
+	}
+	balances := insert("ledger_balances", balanceColumns, addBalance)
+	for k, amount := range p.balances {
+		if amount != 0 {
+			balances.add(k.month, k.account, k.ledgerAccount, k.currency, amount)
+		}
+	}
+	for _, r := range []*rows{orders, p.transactions, p.entries, balances} {
+		if err := s.write(ctx, r); err != nil {
+			return err
+		}
+	}
+	return s.exec(ctx, advanceCounters, p.counters.sequence, p.counters.order, p.counters.transaction)
+}

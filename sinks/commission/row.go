@@ -1,0 +1,62 @@
+package commission
+
+import (
+	"database/sql"
+	"time"
+)
+
+// observedLayout has a fixed width, so that the texts sort as the times do.
+const observedLayout = "2006-01-02T15:04:05.000000Z"
+
+func stamp(t time.Time) string { return t.UTC().Format(observedLayout) }
+
+func parseStamp(s string) (time.Time, error) { return time.Parse(observedLayout, s) }
+
+// orderColumns are those of commission_orders, in the order of [state.values].
+var orderColumns = join(
+	keyColumns, numbers("version", "sequence"), texts("observed_at"), numbers("vanished"),
+	texts("program_name", "website_id", "link_id", "sub_id", "day", "charge_day", "status", "currency"), numbers("order_amount", "commission"),
+	texts("estimated_currency"), numbers("estimated_amount", "estimated_commission"),
+	texts("confirmed_currency"), numbers("confirmed_amount", "confirmed_commission", "id"),
+	texts("approved_on", "ledger_account", "ledger_currency"), numbers("ledger_amount", "closed_transaction"),
+)
+
+var keyColumns = texts("account", "program_id", "order_sn")
+
+// upsertOrder replaces all that an event may change. An id stays.
+var upsertOrder = func() string {
+	set := " ON CONFLICT (account, program_id, order_sn) DO UPDATE SET "
+	for _, c := range orderColumns[len(keyColumns):] {
+		if c.name != "id" {
+			set += c.name + " = excluded." + c.name + ", "
+		}
+	}
+	return set[:len(set)-len(", ")]
+}()
+
+func (s *state) values() []any {
+	return []any{
+		s.key.Account, s.key.Program, s.key.OrderSn, int64(s.version), int64(s.sequence), stamp(s.observedAt), s.vanished,
+		s.programName, s.websiteID, s.linkID, s.subID, s.day, s.chargeDay,
+		s.counted.status, s.counted.currency, s.counted.amount, s.counted.commission,
+		s.estimated.currency, s.estimated.amount, s.estimated.commission,
+		s.confirmed.currency, s.confirmed.amount, s.confirmed.commission, s.id,
+		s.approvedOn, s.stands.account, s.stands.currency, s.stands.amount, s.closedTransaction,
+	}
+}
+
+// selectKnown reads what [scanKnown] takes of the orders whose keys are k.
+const selectKnown = `
+SELECT o.account, o.program_id, o.order_sn, o.version, o.id, o.status, o.approved_on,
+	o.ledger_account, o.ledger_currency, o.ledger_amount, o.closed_transaction
+FROM k JOIN commission_orders o ON o.account = k.account AND o.program_id = k.program_id AND o.order_sn = k.order_sn`
+
+// scanKnown reads the part of a state that the next one goes on from.
+func scanKnown(r *sql.Rows) (*state, error) {
+	var s state
+	var version int64
+	err := r.Scan(&s.key.Account, &s.key.Program, &s.key.OrderSn, &version, &s.id, &s.counted.status, &s.approvedOn,
+		&s.stands.account, &s.stands.currency, &s.stands.amount, &s.closedTransaction)
+	s.version = uint64(version)
+	return &s, err
+}

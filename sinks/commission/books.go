@@ -28,28 +28,28 @@ type options struct{ zone *time.Location }
 // it. What is posted already stays where it is.
 func InZone(zone *time.Location) Option { return func(o *options) { o.zone = zone } }
 
-// Open opens the books at dsn for writing: a path or a "file:" URL of an SQLite
-// database, which is created if need be, and whose tables are brought up to
-// date. The error is a [*StoreError].
+// Open opens the books at dsn for writing, and brings their tables up to date: a
+// path or a "file:" URL of an SQLite database, which is created if need be, or a
+// postgres:// address. The error is a [*StoreError].
 func Open(ctx context.Context, dsn string, with ...Option) (*Books, error) {
-	path, err := filePath(dsn)
+	at, err := placeOf(dsn)
 	if err != nil {
 		return nil, err
 	}
-	db, err := openWriter(path)
+	db, err := at.openWriter(ctx)
 	if err != nil {
-		return nil, storeError("open", path, err)
+		return nil, storeError("open", at.where, err)
 	}
-	if err := migrate(ctx, db, &sqliteDialect, path); err != nil {
-		return nil, storeError("open", path, errors.Join(err, db.Close()))
+	if err := migrate(ctx, db, at); err != nil {
+		return nil, storeError("open", at.where, errors.Join(err, db.Close()))
 	}
-	reader, err := openReader(path)
+	reader, err := at.openReader(ctx)
 	if err != nil {
-		return nil, storeError("open", path, errors.Join(err, db.Close()))
+		return nil, storeError("open", at.where, errors.Join(err, db.Close()))
 	}
 	return &Books{
-		Reader: newReader(&sqliteDialect, reader, path, with),
-		writer: &writer{dialect: &sqliteDialect, db: db, prepared: map[string]*sql.Stmt{}},
+		Reader: newReader(at, reader, with),
+		writer: &writer{dialect: at.dialect, db: db, prepared: map[string]*sql.Stmt{}},
 	}, nil
 }
 

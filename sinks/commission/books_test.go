@@ -122,7 +122,7 @@ func crash(t testing.TB, b *Books, batch ...schema.Entry) *sql.Tx {
 // as they are in the middle of a transaction.
 func TestCrashBeforeCommit(t *testing.T) {
 	t.Parallel()
-	b, path := open(t)
+	b, path := openFile(t)
 	write(t, b, entry(1, 1, order("a", status("0"))))
 	e := entry(2, 2, order("a"))
 	tx := crash(t, b, e)

@@ -1,9 +1,14 @@
 package commission
 
 import (
+	"context"
+	"crypto/rand"
 	"database/sql"
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -48,25 +53,62 @@ func entryAt(at time.Time, kind schema.EventType, sequence, v uint64, o schema.O
 	return schema.Entry{Sequence: sequence, Event: e}
 }
 
-// newDSN returns the address of a new database.
+// postgresVariable holds the address of the PostgreSQL server, postgres://...,
+// that the tests use. Without it they use SQLite.
+const postgresVariable = "ORDERWIRE_TEST_POSTGRES"
+
+// newDSN returns the address of a new database: a file, or, with a server to
+// use, a schema of its own.
 func newDSN(t testing.TB) string {
 	t.Helper()
-	return filepath.Join(t.TempDir(), "books", "commission.db")
+	server := os.Getenv(postgresVariable)
+	if server == "" {
+		return newFile(t)
+	}
+	schema := "c" + strings.ToLower(rand.Text())
+	administer(t, server, "CREATE SCHEMA "+schema)
+	t.Cleanup(func() { administer(t, server, "DROP SCHEMA "+schema+" CASCADE") })
+	return server + map[bool]string{true: "&", false: "?"}[strings.Contains(server, "?")] + "search_path=" + schema
+}
+
+func newFile(t testing.TB) string { return filepath.Join(t.TempDir(), "books", "commission.db") }
+
+func administer(t testing.TB, dsn, query string) {
+	t.Helper()
+	db, _ := connect(t, dsn)
+	_, err := db.ExecContext(context.Background(), query)
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // connect opens the database itself.
-func connect(t testing.TB, dsn string) *sql.DB {
+func connect(t testing.TB, dsn string) (*sql.DB, *place) {
 	t.Helper()
-	db, err := openWriter(dsn)
+	at, err := placeOf(dsn)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return db
+	db, err := at.openWriter(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db, at
 }
 
 func open(t testing.TB) (*Books, string) {
 	t.Helper()
-	dsn := newDSN(t)
+	return openAt(t, newDSN(t))
+}
+
+// openFile opens books in a file, also when the tests use a server.
+func openFile(t testing.TB) (*Books, string) {
+	t.Helper()
+	return openAt(t, newFile(t))
+}
+
+func openAt(t testing.TB, dsn string) (*Books, string) {
+	t.Helper()
 	b, err := Open(t.Context(), dsn)
 	if err != nil {
 		t.Fatal(err)

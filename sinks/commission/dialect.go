@@ -34,8 +34,6 @@ type dialect struct {
 	hasTable string
 }
 
-func dialectFor(string) *dialect { return &sqliteDialect }
-
 // column is a column of rows that are written or looked up together.
 type column struct {
 	name string

@@ -14,7 +14,8 @@ var (
 	ErrFull = errors.New("no space left")
 	// ErrLocked says that another process holds the database's write lock.
 	ErrLocked = errors.New("locked by another process")
-	// ErrAccess says that the file or its folder cannot be opened or written.
+	// ErrAccess says that the file or its folder cannot be opened or written, or
+	// that the server cannot be reached or refuses.
 	ErrAccess = errors.New("cannot be opened or written")
 	// ErrDamaged says that the file is no SQLite database, or a broken one.
 	ErrDamaged = errors.New("not a usable SQLite database")
@@ -32,7 +33,7 @@ var (
 // StoreError says what the books could not do, where, and what to do about it.
 type StoreError struct {
 	Op    string // "open", "write", "report", …
-	Where string // path of the file; of any other address only the scheme
+	Where string // path of the file, or the server and its database; of an address that cannot be used only the scheme
 	Hint  string // what to do, "" when there is nothing to say
 	Cause error  // wraps one of this package's errors where one fits
 }
@@ -103,5 +104,5 @@ func explain(err error) (hint string, kind error) {
 	if e, ok := errors.AsType[*sqlite.Error](err); ok {
 		return explainSQLite(e.Code())
 	}
-	return "", nil
+	return postgresError(err)
 }

@@ -19,8 +19,8 @@ const migrationTable = "commission_migrations"
 
 // migrate brings the tables to the version of this program, or leaves a newer
 // one alone and says so. Processes that start together may all call it.
-func migrate(ctx context.Context, db *sql.DB, d *dialect, where string) error {
-	p, err := newProvider(db, d)
+func migrate(ctx context.Context, db *sql.DB, at *place) error {
+	p, err := newProvider(db, at.dialect)
 	if err != nil {
 		return err
 	}
@@ -29,7 +29,7 @@ func migrate(ctx context.Context, db *sql.DB, d *dialect, where string) error {
 		return err
 	}
 	if have > want {
-		return schemaError(where, have, want)
+		return schemaError(at.where, have, want)
 	}
 	if _, err = p.Up(ctx); err == nil {
 		return nil
@@ -51,15 +51,15 @@ func newProvider(db *sql.DB, d *dialect) (*goose.Provider, error) {
 }
 
 // checkSchema is migrate for one who may only read.
-func checkSchema(ctx context.Context, db *sql.DB, d *dialect, where string) error {
-	p, err := newProvider(db, d)
+func checkSchema(ctx context.Context, db *sql.DB, at *place) error {
+	p, err := newProvider(db, at.dialect)
 	if err != nil {
 		return err
 	}
 	sources := p.ListSources()
 	want := sources[len(sources)-1].Version
 	var tables int
-	if err := db.QueryRowContext(ctx, d.rebind(d.hasTable), migrationTable).Scan(&tables); err != nil {
+	if err := db.QueryRowContext(ctx, at.rebind(at.hasTable), migrationTable).Scan(&tables); err != nil {
 		return err
 	}
 	var have int64
@@ -70,7 +70,7 @@ func checkSchema(ctx context.Context, db *sql.DB, d *dialect, where string) erro
 		}
 	}
 	if have != want {
-		return schemaError(where, have, want)
+		return schemaError(at.where, have, want)
 	}
 	return nil
 }
@@ -82,7 +82,7 @@ func schemaError(where string, have, want int64) error {
 		e.Cause, e.Hint = ErrNotBooks, "they are made by orderwire run; start that first, or check the path"
 	case have > want:
 		e.Cause = fmt.Errorf("%w: they have version %d, this program knows %d", ErrSchema, have, want)
-		e.Hint = "use the newer orderwire, or give this one a file of its own, which it fills from the log"
+		e.Hint = "use the newer orderwire, or give this one a database of its own, which it fills from the log"
 	default:
 		e.Cause = fmt.Errorf("%w: they have version %d, this program needs %d", ErrSchema, have, want)
 		e.Hint = "start orderwire run of this version once, which brings them up to date"

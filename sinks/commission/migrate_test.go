@@ -11,9 +11,9 @@ import (
 func oldBooks(t *testing.T) string {
 	t.Helper()
 	dsn := newDSN(t)
-	db := connect(t, dsn)
+	db, at := connect(t, dsn)
 	defer db.Close()
-	p, err := newProvider(db, dialectFor(dsn))
+	p, err := newProvider(db, at.dialect)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,8 +86,8 @@ func TestMigrationsDown(t *testing.T) {
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
-	db := connect(t, dsn)
-	p, err := newProvider(db, dialectFor(dsn))
+	db, at := connect(t, dsn)
+	p, err := newProvider(db, at.dialect)
 	if err == nil {
 		_, err = p.DownTo(t.Context(), 1)
 	}

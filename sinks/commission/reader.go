@@ -17,12 +17,12 @@ type Reader struct {
 	zone  *time.Location
 }
 
-func newReader(d *dialect, db *sql.DB, where string, with []Option) *Reader {
+func newReader(at *place, db *sql.DB, with []Option) *Reader {
 	o := options{zone: time.UTC}
 	for _, option := range with {
 		option(&o)
 	}
-	return &Reader{dialect: d, db: db, where: where, zone: o.zone}
+	return &Reader{dialect: at.dialect, db: db, where: at.where, zone: o.zone}
 }
 
 // fail explains an error of the database. It returns nil for nil.
@@ -33,18 +33,18 @@ func (r *Reader) fail(op string, err error) error { return storeError(op, r.wher
 // [fs.ErrNotExist] when there is no such file and [ErrNotBooks] when there are
 // no tables in it yet.
 func OpenReader(ctx context.Context, dsn string, with ...Option) (*Reader, error) {
-	path, err := filePath(dsn)
+	at, err := placeOf(dsn)
 	if err != nil {
 		return nil, err
 	}
-	db, err := openReader(path)
+	db, err := at.openReader(ctx)
 	if err != nil {
-		return nil, storeError("open", path, err)
+		return nil, storeError("open", at.where, err)
 	}
-	if err := checkSchema(ctx, db, &sqliteDialect, path); err != nil {
-		return nil, storeError("open", path, errors.Join(err, db.Close()))
+	if err := checkSchema(ctx, db, at); err != nil {
+		return nil, storeError("open", at.where, errors.Join(err, db.Close()))
 	}
-	return newReader(&sqliteDialect, db, path, with), nil
+	return newReader(at, db, with), nil
 }
 
 // Position returns the sequence of the last entry of the log that is in the

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -60,19 +61,20 @@ type Total struct {
 const (
 	reportColumns = "account, program_id, day, website_id, sub_id, currency, status"
 	sumColumns    = ", COUNT(*), SUM(order_amount), SUM(commission) FROM commission_orders"
-	selectTotals  = "SELECT currency, status" + sumColumns + " GROUP BY currency, status ORDER BY currency, status"
+	selectTotals  = "SELECT currency, status" + sumColumns + " GROUP BY currency, status"
 )
 
 // Report returns the sums of the orders that f chooses, one for each account,
 // program, day, website, sub id, currency and status, sorted by these in this
 // order, byte by byte. The error is a [*FilterError] or a [*StoreError].
 func (r *Reader) Report(ctx context.Context, f Filter) ([]Sum, error) {
-	where, args, err := f.where()
+	where, args, err := f.where(r.text)
 	if err != nil {
 		return nil, err
 	}
-	query := "SELECT " + reportColumns + sumColumns + where + " GROUP BY " + reportColumns + " ORDER BY " + reportColumns
-	sums, err := collect(ctx, r.db, scanSum, query, args...)
+	query := "SELECT " + reportColumns + sumColumns + where + " GROUP BY " + reportColumns
+	sums, err := collect(ctx, r.db, scanSum, r.rebind(query), args...)
+	slices.SortFunc(sums, func(a, b Sum) int { return slices.Compare(a.order(), b.order()) })
 	return sums, r.fail("report", err)
 }
 
@@ -80,11 +82,19 @@ func (r *Reader) Report(ctx context.Context, f Filter) ([]Sum, error) {
 // a [*StoreError].
 func (r *Reader) Totals(ctx context.Context) ([]Total, error) {
 	totals, err := collect(ctx, r.db, scanTotal, selectTotals)
+	slices.SortFunc(totals, func(a, b Total) int {
+		return slices.Compare([]string{a.Currency, a.Status}, []string{b.Currency, b.Status})
+	})
 	return totals, r.fail("totals", err)
 }
 
+// order is by what a report is sorted. Databases may sort texts in other ways.
+func (s *Sum) order() []string {
+	return []string{s.Account, s.ProgramID, s.Day, s.WebsiteID, s.SubID, s.Currency, s.Status}
+}
+
 // where returns the condition, with its leading WHERE, and its arguments.
-func (f *Filter) where() (string, []any, error) {
+func (f *Filter) where(text func(string) string) (string, []any, error) {
 	if err := errors.Join(checkDay("from", f.From), checkDay("to", f.To)); err != nil {
 		return "", nil, err
 	}
@@ -96,7 +106,7 @@ func (f *Filter) where() (string, []any, error) {
 		{"day >= ?", f.From}, {"day <> '' AND day <= ?", f.To},
 	} {
 		if c.value != "" {
-			conditions, args = append(conditions, c.condition), append(args, c.value)
+			conditions, args = append(conditions, c.condition), append(args, text(c.value))
 		}
 	}
 	if conditions == nil {

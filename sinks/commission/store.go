@@ -31,13 +31,11 @@ func filePath(dsn string) (string, error) {
 	scheme, _, hasScheme := strings.Cut(dsn, "://")
 	switch {
 	case dsn == "" || strings.Contains(dsn, ":memory:"):
-		return "", dsnError("empty", "needs a file; write a path, ./data/commission.db for instance")
+		return "", dsnError("empty", "needs a file; write a path, ./data/commission.db for instance, or postgres://…")
 	case strings.HasPrefix(dsn, "file:"):
 		return fileURLPath(dsn)
-	case scheme == "postgres" || scheme == "postgresql":
-		return "", dsnError(scheme+"://…", "PostgreSQL is not yet supported by this version; write a path, for SQLite")
 	case hasScheme:
-		return "", dsnError(scheme+"://…", "unknown kind of database; write a path, for SQLite")
+		return "", dsnError(scheme+"://…", "unknown kind of database; write a path, for SQLite, or postgres://user:password@host/database")
 	default:
 		return filepath.Clean(dsn), nil
 	}
@@ -100,22 +98,4 @@ func openReader(path string) (*sql.DB, error) {
 func sqliteURL(path, params string) string {
 	escaped := (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath()
 	return "file:" + escaped + "?" + params + commonParams
-}
-
-// SameBooks reports whether two addresses, as [Open] takes them, name the same
-// database. Of an address that cannot be used it says yes; opening it says why.
-func SameBooks(a, b string) bool {
-	one, errOne := filePath(a)
-	other, errOther := filePath(b)
-	if errOne != nil || errOther != nil || one == other {
-		return true
-	}
-	infoOne, errOne := os.Stat(one)
-	infoOther, errOther := os.Stat(other)
-	if errOne == nil && errOther == nil {
-		return os.SameFile(infoOne, infoOther)
-	}
-	one, errOne = filepath.Abs(one)
-	other, errOther = filepath.Abs(other)
-	return errOne != nil || errOther != nil || one == other
 }

@@ -170,7 +170,8 @@ const (
 
 // Commission is where the commission sums are kept.
 type Commission struct {
-	// DSN is a file for SQLite; default DATA_DIR/commission.db.
+	// DSN is a file for SQLite, default DATA_DIR/commission.db, or a PostgreSQL
+	// database, postgres://user:password@host/database.
 	DSN Secret `yaml:"dsn" env:"DSN"`
 	// TimeZone is that of the days and months to which the ledger posts, a name of
 	// the IANA list; default UTC. A change does not move what is posted.

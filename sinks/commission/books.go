@@ -17,6 +17,8 @@ type Books struct {
 	*Reader
 	writing sync.Mutex
 	writer  *writer
+
+	dimensions dimensions
 }
 
 // Option changes how books are opened.
@@ -50,6 +52,8 @@ func Open(ctx context.Context, dsn string, with ...Option) (*Books, error) {
 	return &Books{
 		Reader: newReader(at, reader, with),
 		writer: &writer{dialect: at.dialect, db: db, prepared: map[string]*sql.Stmt{}},
+
+		dimensions: dimensions{known: map[dimension]int64{}},
 	}, nil
 }
 
@@ -70,12 +74,16 @@ func (b *Books) Write(ctx context.Context, batch []schema.Entry) error {
 	}
 	b.writing.Lock()
 	defer b.writing.Unlock()
-	return b.fail("write", b.writer.in(ctx, func(s *session) error { return b.apply(ctx, s, states) }))
+	err := b.writer.in(ctx, func(s *session) error { return b.apply(ctx, s, states) })
+	if err == nil {
+		b.dimensions.keep()
+	}
+	return b.fail("write", err)
 }
 
 // apply writes within a transaction.
 func (b *Books) apply(ctx context.Context, s *session, states []state) error {
-	p, err := newPosting(ctx, s, b.zone, states)
+	p, err := newPosting(ctx, s, b.zone, &b.dimensions, states)
 	if err != nil {
 		return err
 	}

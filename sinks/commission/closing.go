@@ -85,7 +85,7 @@ func (b *Books) CloseMonth(ctx context.Context, month string, now time.Time) (*C
 
 func (c *Closing) close(ctx context.Context, s *session) error {
 	var n counters
-	if err := s.row(ctx, s.lock, nil, &n.sequence, &n.order, &n.transaction); err != nil {
+	if err := n.lock(ctx, s); err != nil {
 		return err
 	}
 	var last, earlier string

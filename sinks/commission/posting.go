@@ -20,19 +20,25 @@ type posting struct {
 	transactions *rows
 	entries      *rows
 	balances     map[balance]int64
+	dimensions   *dimensions
+	sums         sums
 }
 
 // counters are the position and the numbers given out last.
-type counters struct{ sequence, order, transaction int64 }
+type counters struct{ sequence, order, transaction, dimension int64 }
+
+// lock keeps other writers away until the end of the transaction.
+func (c *counters) lock(ctx context.Context, s *session) error {
+	return s.row(ctx, s.writer.lock, nil, &c.sequence, &c.order, &c.transaction, &c.dimension)
+}
 
 // balance is a key of ledger_balances.
 type balance struct{ month, account, ledgerAccount, currency string }
 
 const (
-	selectCounters  = "SELECT sequence, last_order, last_transaction FROM commission_position WHERE id = 1"
-	advanceCounters = "UPDATE commission_position SET sequence = ?, last_order = ?, last_transaction = ? WHERE id = 1"
+	selectCounters  = "SELECT sequence, last_order, last_transaction, last_dimension FROM commission_position WHERE id = 1"
+	advanceCounters = "UPDATE commission_position SET sequence = ?, last_order = ?, last_transaction = ?, last_dimension = ? WHERE id = 1"
 	selectClosed    = "SELECT COALESCE(MAX(month), '') FROM ledger_months"
-	addBalance      = " ON CONFLICT (month, account, ledger_account, currency) DO UPDATE SET amount = ledger_balances.amount + excluded.amount"
 )
 
 var (
@@ -42,14 +48,16 @@ var (
 )
 
 // newPosting keeps other writers away, and reads what a batch goes on from.
-func newPosting(ctx context.Context, s *session, zone *time.Location, states []state) (*posting, error) {
+func newPosting(ctx context.Context, s *session, zone *time.Location, d *dimensions, states []state) (*posting, error) {
 	p := &posting{
 		orders:       make(map[schema.OrderKey]*state, len(states)),
 		transactions: insert("ledger_transactions", transactionColumns, ""),
 		entries:      insert("ledger_entries", entryColumns, ""),
 		balances:     map[balance]int64{},
+		dimensions:   d,
+		sums:         newSums(),
 	}
-	if err := s.row(ctx, s.lock, nil, &p.counters.sequence, &p.counters.order, &p.counters.transaction); err != nil {
+	if err := p.counters.lock(ctx, s); err != nil {
 		return nil, err
 	}
 	var closed string
@@ -57,6 +65,9 @@ func newPosting(ctx context.Context, s *session, zone *time.Location, states []s
 		return nil, err
 	}
 	p.days = newCalendar(zone, closed)
+	if err := d.load(ctx, s, states); err != nil {
+		return nil, err
+	}
 	return p, p.load(ctx, s, states)
 }
 
@@ -93,9 +104,11 @@ func (p *posting) take(s *state) error {
 		p.changed = append(p.changed, s.key)
 	}
 	s.fresh, s.id, s.closedTransaction = true, before.id, before.closedTransaction
+	s.dimensionID = p.dimensions.number(s.dimension(), &p.counters.dimension)
 	postedOn := p.days.postedOn(s.observedAt)
 	s.approvedOn = approval(before, s, postedOn)
 	p.orders[s.key] = s
+	p.sums.replace(before, s, postedOn)
 	return p.post(before, s, postedOn)
 }
 
@@ -140,16 +153,17 @@ func (p *posting) write(ctx context.Context, s *session) error {
 	for _, k := range p.changed {
 		orders.add(p.orders[k].values()...)
 	}
-	balances := insert("ledger_balances", balanceColumns, addBalance)
+	balances := adding("ledger_balances", balanceColumns, 4)
 	for k, amount := range p.balances {
 		if amount != 0 {
 			balances.add(k.month, k.account, k.ledgerAccount, k.currency, amount)
 		}
 	}
-	for _, r := range []*rows{orders, p.transactions, p.entries, balances} {
+	all := append([]*rows{orders, p.transactions, p.entries, balances, p.dimensions.rows()}, p.sums.rows()...)
+	for _, r := range all {
 		if err := s.write(ctx, r); err != nil {
 			return err
 		}
 	}
-	return s.exec(ctx, advanceCounters, p.counters.sequence, p.counters.order, p.counters.transaction)
+	return s.exec(ctx, advanceCounters, p.counters.sequence, p.counters.order, p.counters.transaction, p.counters.dimension)
 }

@@ -22,10 +22,12 @@ func TestBooksEqualTheRecomputation(t *testing.T) {
 	b, dsn := open(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		m := &machine{t: t, books: b, dsn: dsn, log: randomLog(rt), statements: map[string]*Statement{}, closedAt: map[int64]string{}}
-		for _, table := range []string{"commission_orders", "ledger_transactions", "ledger_entries", "ledger_balances", "ledger_months", "ledger_closings"} {
+		for _, table := range []string{"commission_orders", "ledger_transactions", "ledger_entries", "ledger_balances", "ledger_months", "ledger_closings",
+			"commission_dimensions", "commission_sums", "commission_settled", "commission_approvals"} {
 			m.exec("DELETE FROM " + table)
 		}
-		m.exec("UPDATE commission_position SET sequence = 0, last_order = 0, last_transaction = 0")
+		m.exec("UPDATE commission_position SET sequence = 0, last_order = 0, last_transaction = 0, last_dimension = 0")
+		clear(b.dimensions.known)
 		steps := map[string]func(*rapid.T){"next": m.next, "replay": m.replay, "crash": m.crash, "restart": m.restart, "close": m.close}
 		names := rapid.SampledFrom([]string{"next", "next", "next", "next", "replay", "crash", "crash", "restart", "close", "close"})
 		for _, name := range rapid.SliceOfN(names, 1, 12).Draw(rt, "steps") {
@@ -33,6 +35,7 @@ func TestBooksEqualTheRecomputation(t *testing.T) {
 			m.compare(rt)
 			m.compareLedger(rt)
 			m.compareMonths(rt)
+			m.compareSums(rt)
 		}
 		b = m.books // a restart has replaced them
 	})
@@ -208,7 +211,9 @@ func randomLog(rt *rapid.T) []schema.Entry {
 		at := observed.AddDate(0, rapid.IntRange(0, 3).Draw(rt, "month"), 0)
 		log[i] = entryAt(at, kind, uint64(i+1), versions[key], order(sn, func(o *schema.Order) {
 			o.ProgramID, o.WebsiteID, o.SubID = program, one("website", "", "w1"), one("sub id", "", "s1")
+			o.LinkID = one("link", "", "l1")
 			o.OrderTime = one("day", "2026-03-01 10:00:00", "2026-03-02 10:00:00")
+			o.ChargeTime = one("charge day", "", "2026-03-02 10:00:00", "2026-05-02 10:00:00")
 			o.Status = one("status", "-1", "0", "1", "2", "on hold")
 			o.Currency, o.ChargeCurrency = one("currency", "CNY", "USD"), one("charge currency", "", "CNY", "USD")
 			o.OrdersPrice, o.SiterCommission = cents("price"), cents("commission")

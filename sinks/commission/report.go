@@ -59,9 +59,12 @@ type Total struct {
 }
 
 const (
-	reportColumns = "account, program_id, day, website_id, sub_id, currency, status"
-	sumColumns    = ", COUNT(*), SUM(order_amount), SUM(commission) FROM commission_orders"
-	selectTotals  = "SELECT currency, status" + sumColumns + " GROUP BY currency, status"
+	reportColumns = "d.account, d.program_id, s.day, d.website_id, d.sub_id, s.currency, s.status"
+	// sumOrders sums up the orders by the day of the order; rows that have gone
+	// back to nothing are left out.
+	sumOrders = `, CAST(SUM(s.orders) AS BIGINT), CAST(SUM(s.order_amount) AS BIGINT), CAST(SUM(s.commission) AS BIGINT)
+FROM commission_sums s JOIN commission_dimensions d ON d.id = s.dimension_id WHERE s.kind = 1 AND s.orders <> 0`
+	selectTotals = "SELECT s.currency, s.status" + sumOrders + " GROUP BY s.currency, s.status"
 )
 
 // Report returns the sums of the orders that f chooses, one for each account,
@@ -72,7 +75,7 @@ func (r *Reader) Report(ctx context.Context, f Filter) ([]Sum, error) {
 	if err != nil {
 		return nil, err
 	}
-	query := "SELECT " + reportColumns + sumColumns + where + " GROUP BY " + reportColumns
+	query := "SELECT " + reportColumns + sumOrders + where + " GROUP BY " + reportColumns
 	sums, err := collect(ctx, r.db, scanSum, r.rebind(query), args...)
 	slices.SortFunc(sums, func(a, b Sum) int { return slices.Compare(a.order(), b.order()) })
 	return sums, r.fail("report", err)
@@ -93,7 +96,7 @@ func (s *Sum) order() []string {
 	return []string{s.Account, s.ProgramID, s.Day, s.WebsiteID, s.SubID, s.Currency, s.Status}
 }
 
-// where returns the condition, with its leading WHERE, and its arguments.
+// where returns the conditions, each with a leading AND, and their arguments.
 func (f *Filter) where(text func(string) string) (string, []any, error) {
 	if err := errors.Join(checkDay("from", f.From), checkDay("to", f.To)); err != nil {
 		return "", nil, err
@@ -101,18 +104,15 @@ func (f *Filter) where(text func(string) string) (string, []any, error) {
 	var conditions []string
 	var args []any
 	for _, c := range []struct{ condition, value string }{
-		{"account = ?", f.Account}, {"program_id = ?", f.ProgramID}, {"website_id = ?", f.WebsiteID},
-		{"sub_id = ?", f.SubID}, {"currency = ?", f.Currency}, {"status = ?", statusValue(f.Status)},
-		{"day >= ?", f.From}, {"day <> '' AND day <= ?", f.To},
+		{"d.account = ?", f.Account}, {"d.program_id = ?", f.ProgramID}, {"d.website_id = ?", f.WebsiteID},
+		{"d.sub_id = ?", f.SubID}, {"s.currency = ?", f.Currency}, {"s.status = ?", statusValue(f.Status)},
+		{"s.day >= ?", f.From}, {"s.day <> '' AND s.day <= ?", f.To},
 	} {
 		if c.value != "" {
-			conditions, args = append(conditions, c.condition), append(args, text(c.value))
+			conditions, args = append(conditions, " AND "+c.condition), append(args, text(c.value))
 		}
 	}
-	if conditions == nil {
-		return "", nil, nil
-	}
-	return " WHERE " + strings.Join(conditions, " AND "), args, nil
+	return strings.Join(conditions, ""), args, nil
 }
 
 func checkDay(field, s string) error {

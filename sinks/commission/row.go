@@ -18,7 +18,7 @@ var orderColumns = join(
 	texts("program_name", "website_id", "link_id", "sub_id", "day", "charge_day", "status", "currency"), numbers("order_amount", "commission"),
 	texts("estimated_currency"), numbers("estimated_amount", "estimated_commission"),
 	texts("confirmed_currency"), numbers("confirmed_amount", "confirmed_commission", "id"),
-	texts("approved_on", "ledger_account", "ledger_currency"), numbers("ledger_amount", "closed_transaction"),
+	texts("approved_on", "ledger_account", "ledger_currency"), numbers("ledger_amount", "closed_transaction", "dimension_id"),
 )
 
 var keyColumns = texts("account", "program_id", "order_sn")
@@ -41,13 +41,14 @@ func (s *state) values() []any {
 		s.counted.status, s.counted.currency, s.counted.amount, s.counted.commission,
 		s.estimated.currency, s.estimated.amount, s.estimated.commission,
 		s.confirmed.currency, s.confirmed.amount, s.confirmed.commission, s.id,
-		s.approvedOn, s.stands.account, s.stands.currency, s.stands.amount, s.closedTransaction,
+		s.approvedOn, s.stands.account, s.stands.currency, s.stands.amount, s.closedTransaction, s.dimensionID,
 	}
 }
 
 // selectKnown reads what [scanKnown] takes of the orders whose keys are k.
 const selectKnown = `
-SELECT o.account, o.program_id, o.order_sn, o.version, o.id, o.status, o.approved_on,
+SELECT o.account, o.program_id, o.order_sn, o.version, o.id, o.dimension_id, o.day, o.charge_day, o.approved_on,
+	o.status, o.currency, o.order_amount, o.commission, o.estimated_currency, o.estimated_amount, o.estimated_commission,
 	o.ledger_account, o.ledger_currency, o.ledger_amount, o.closed_transaction
 FROM k JOIN commission_orders o ON o.account = k.account AND o.program_id = k.program_id AND o.order_sn = k.order_sn`
 
@@ -55,7 +56,9 @@ FROM k JOIN commission_orders o ON o.account = k.account AND o.program_id = k.pr
 func scanKnown(r *sql.Rows) (*state, error) {
 	var s state
 	var version int64
-	err := r.Scan(&s.key.Account, &s.key.Program, &s.key.OrderSn, &version, &s.id, &s.counted.status, &s.approvedOn,
+	err := r.Scan(&s.key.Account, &s.key.Program, &s.key.OrderSn, &version, &s.id, &s.dimensionID, &s.day, &s.chargeDay, &s.approvedOn,
+		&s.counted.status, &s.counted.currency, &s.counted.amount, &s.counted.commission,
+		&s.estimated.currency, &s.estimated.amount, &s.estimated.commission,
 		&s.stands.account, &s.stands.currency, &s.stands.amount, &s.closedTransaction)
 	s.version = uint64(version)
 	return &s, err

@@ -25,6 +25,7 @@ type state struct {
 
 	// What the books add to it:
 	id                int64
+	dimensionID       int64
 	approvedOn        string // day, "" when not approved
 	stands            standing
 	closedTransaction int64 // its newest transaction in a closed month, 0 for none

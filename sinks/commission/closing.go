@@ -50,7 +50,7 @@ UPDATE commission_orders SET closed_transaction = t.newest FROM
 WHERE t.order_id = commission_orders.id AND t.newest > commission_orders.closed_transaction`
 	selectEarlierOpen = "SELECT COALESCE(MIN(month), '') FROM ledger_balances WHERE month > ? AND month < ?"
 	selectMonthLines  = `
-SELECT t.id, t.order_id, t.version, t.sequence, t.kind, t.observed_at, t.posted_on, t.corrects, o.account, o.program_id, o.order_sn,
+SELECT t.id, t.order_id, t.version, t.sequence, t.kind, t.observed_at, t.posted_on, t.previous, t.corrects, o.account, o.program_id, o.order_sn,
 	e.line, e.ledger_account, e.currency, e.amount
 FROM ledger_transactions t JOIN commission_orders o ON o.id = t.order_id JOIN ledger_entries e ON e.transaction_id = t.id
 WHERE t.month = ? ORDER BY t.id, e.line`
@@ -149,12 +149,12 @@ func digest(ctx context.Context, db querier, d *dialect, month string) (transact
 }
 
 func hashLine(lines *sql.Rows, h hash.Hash) (id int64, err error) {
-	var order, version, sequence, corrects, line, amount int64
+	var order, version, sequence, previous, corrects, line, amount int64
 	var kind, observed, postedOn, account, program, sn, ledgerAccount, currency string
-	err = lines.Scan(&id, &order, &version, &sequence, &kind, &observed, &postedOn, &corrects, &account, &program, &sn,
+	err = lines.Scan(&id, &order, &version, &sequence, &kind, &observed, &postedOn, &previous, &corrects, &account, &program, &sn,
 		&line, &ledgerAccount, &currency, &amount)
 	// Texts of the network are quoted, so that no two lines read alike.
-	fmt.Fprintf(h, "%d %d %d %d %s %s %s %d %q %q %q %d %s %q %d\n", id, order, version, sequence, kind, observed, postedOn, corrects,
+	fmt.Fprintf(h, "%d %d %d %d %s %s %s %d %d %q %q %q %d %s %q %d\n", id, order, version, sequence, kind, observed, postedOn, previous, corrects,
 		account, program, sn, line, ledgerAccount, currency, amount)
 	return id, err
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"strconv"
 	"strings"
@@ -98,8 +99,17 @@ func postgresName(c *pgx.ConnConfig) string {
 	return "postgres://" + host + "/" + c.Database
 }
 
-// openPostgres connects, with so many connections at most.
-func openPostgres(ctx context.Context, c *pgx.ConnConfig, connections int) (*sql.DB, error) {
+// postgresPlans are settings of the connection that writes: the keys of a batch
+// are few beside the orders, and always looked up by their index, also while the
+// server knows nothing yet about fresh tables.
+var postgresPlans = map[string]string{
+	"enable_hashjoin": "off", "enable_mergejoin": "off", "enable_seqscan": "off", "plan_cache_mode": "force_generic_plan", "jit": "off",
+}
+
+// openPostgres connects, with so many connections at most, and these settings.
+func openPostgres(ctx context.Context, c *pgx.ConnConfig, connections int, settings map[string]string) (*sql.DB, error) {
+	c = c.Copy()
+	maps.Copy(c.RuntimeParams, settings)
 	db := stdlib.OpenDB(*c)
 	db.SetMaxOpenConns(connections)
 	db.SetMaxIdleConns(connections)

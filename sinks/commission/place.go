@@ -36,14 +36,14 @@ func placeOf(dsn string) (*place, error) {
 
 func (p *place) openWriter(ctx context.Context) (*sql.DB, error) {
 	if p.server != nil {
-		return openPostgres(ctx, p.server, 2) // the second one only migrates
+		return openPostgres(ctx, p.server, 2, postgresPlans) // the second one only migrates
 	}
 	return openWriter(p.path)
 }
 
 func (p *place) openReader(ctx context.Context) (*sql.DB, error) {
 	if p.server != nil {
-		return openPostgres(ctx, p.server, readerConnections)
+		return openPostgres(ctx, p.server, readerConnections, nil)
 	}
 	return openReader(p.path)
 }

@@ -42,7 +42,7 @@ const (
 )
 
 var (
-	transactionColumns = join(numbers("id", "order_id", "version", "sequence"), texts("kind", "observed_at", "posted_on", "month"), numbers("corrects"))
+	transactionColumns = join(numbers("id", "order_id", "version", "sequence"), texts("kind", "observed_at", "posted_on", "month"), numbers("previous", "corrects"))
 	entryColumns       = join(numbers("transaction_id", "line"), texts("ledger_account", "currency"), numbers("amount"))
 	balanceColumns     = join(texts("month", "account", "ledger_account", "currency"), numbers("amount"))
 )
@@ -103,7 +103,8 @@ func (p *posting) take(s *state) error {
 	if !before.fresh {
 		p.changed = append(p.changed, s.key)
 	}
-	s.fresh, s.id, s.closedTransaction = true, before.id, before.closedTransaction
+	s.fresh, s.id, s.lastTransaction, s.closedTransaction = true, before.id, before.lastTransaction, before.closedTransaction
+	s.redated = before.redated || before.version > 0 && before.day != s.day
 	s.dimensionID = p.dimensions.number(s.dimension(), &p.counters.dimension)
 	postedOn := p.days.postedOn(s.observedAt)
 	s.approvedOn = approval(before, s, postedOn)
@@ -139,7 +140,8 @@ func (p *posting) post(before, s *state, postedOn string) error {
 	}
 	p.counters.transaction++
 	id, month := p.counters.transaction, monthOf(postedOn)
-	p.transactions.add(id, s.id, int64(s.version), int64(s.sequence), kind, stamp(s.observedAt), postedOn, month, s.closedTransaction)
+	p.transactions.add(id, s.id, int64(s.version), int64(s.sequence), kind, stamp(s.observedAt), postedOn, month, s.lastTransaction, s.closedTransaction)
+	s.lastTransaction = id
 	for i, l := range lines {
 		p.entries.add(id, int64(i+1), l.account, l.currency, l.amount)
 		p.balances[balance{month, s.key.Account, l.account, l.currency}] += l.amount
@@ -149,9 +151,13 @@ func (p *posting) post(before, s *state, postedOn string) error {
 
 // write writes all of it.
 func (p *posting) write(ctx context.Context, s *session) error {
-	orders := insert("commission_orders", orderColumns, upsertOrder)
+	orders, redated := insert("commission_orders", orderColumns, upsertOrder), insert("commission_orders", orderColumns, upsertRedated)
 	for _, k := range p.changed {
-		orders.add(p.orders[k].values()...)
+		if s := p.orders[k]; s.redated {
+			redated.add(s.values()...)
+		} else {
+			orders.add(s.values()...)
+		}
 	}
 	balances := adding("ledger_balances", balanceColumns, 4)
 	for k, amount := range p.balances {
@@ -159,7 +165,7 @@ func (p *posting) write(ctx context.Context, s *session) error {
 			balances.add(k.month, k.account, k.ledgerAccount, k.currency, amount)
 		}
 	}
-	all := append([]*rows{orders, p.transactions, p.entries, balances, p.dimensions.rows()}, p.sums.rows()...)
+	all := append([]*rows{orders, redated, p.transactions, p.entries, balances, p.dimensions.rows()}, p.sums.rows()...)
 	for _, r := range all {
 		if err := s.write(ctx, r); err != nil {
 			return err

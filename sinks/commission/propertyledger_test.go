@@ -93,10 +93,10 @@ func (m *machine) compareMonths(rt *rapid.T) {
 
 func (m *machine) compareCorrections(rt *rapid.T) {
 	type transaction struct {
-		id, order, corrects int64
-		month, wanted       string
+		id, order, previous, corrects int64
+		month, wanted                 string
 	}
-	rows, err := m.books.db.QueryContext(m.t.Context(), `SELECT t.id, t.order_id, t.corrects, t.month, SUBSTR(t.observed_at, 1, 7)
+	rows, err := m.books.db.QueryContext(m.t.Context(), `SELECT t.id, t.order_id, t.previous, t.corrects, t.month, SUBSTR(t.observed_at, 1, 7)
 		FROM ledger_transactions t ORDER BY t.id`)
 	if err != nil {
 		rt.Fatal(err)
@@ -105,21 +105,22 @@ func (m *machine) compareCorrections(rt *rapid.T) {
 	byOrder := map[int64][]transaction{}
 	for rows.Next() {
 		var t transaction
-		if err := rows.Scan(&t.id, &t.order, &t.corrects, &t.month, &t.wanted); err != nil {
+		if err := rows.Scan(&t.id, &t.order, &t.previous, &t.corrects, &t.month, &t.wanted); err != nil {
 			rt.Fatal(err)
 		}
 		if _, seen := m.closedAt[t.id]; !seen {
 			m.closedAt[t.id] = m.closed
 		}
 		closed := m.closedAt[t.id]
-		var corrects int64
+		var previous, corrects int64
 		for _, earlier := range byOrder[t.order] {
+			previous = earlier.id
 			if earlier.month <= closed {
 				corrects = earlier.id
 			}
 		}
-		if month := max(t.wanted, after(closed)); t.corrects != corrects || t.month != month {
-			rt.Fatalf("transaction %+v, want month %s and corrects %d", t, month, corrects)
+		if month := max(t.wanted, after(closed)); t.previous != previous || t.corrects != corrects || t.month != month {
+			rt.Fatalf("transaction %+v, want month %s, previous %d and corrects %d", t, month, previous, corrects)
 		}
 		byOrder[t.order] = append(byOrder[t.order], t)
 	}

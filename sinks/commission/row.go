@@ -2,6 +2,8 @@ package commission
 
 import (
 	"database/sql"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -18,21 +20,25 @@ var orderColumns = join(
 	texts("program_name", "website_id", "link_id", "sub_id", "day", "charge_day", "status", "currency"), numbers("order_amount", "commission"),
 	texts("estimated_currency"), numbers("estimated_amount", "estimated_commission"),
 	texts("confirmed_currency"), numbers("confirmed_amount", "confirmed_commission", "id"),
-	texts("approved_on", "ledger_account", "ledger_currency"), numbers("ledger_amount", "closed_transaction", "dimension_id"),
+	texts("approved_on", "ledger_account", "ledger_currency"), numbers("ledger_amount", "last_transaction", "closed_transaction", "dimension_id"),
 )
 
 var keyColumns = texts("account", "program_id", "order_sn")
 
-// upsertOrder replaces all that an event may change. An id stays.
-var upsertOrder = func() string {
-	set := " ON CONFLICT (account, program_id, order_sn) DO UPDATE SET "
+// upsertOrder replaces all that an event may change but the day, which hardly
+// ever changes: what is indexed and not named need not be written again.
+// upsertRedated replaces the day as well. An id stays.
+var upsertOrder, upsertRedated = upsert("id", "day"), upsert("id")
+
+func upsert(except ...string) string {
+	var set []string
 	for _, c := range orderColumns[len(keyColumns):] {
-		if c.name != "id" {
-			set += c.name + " = excluded." + c.name + ", "
+		if !slices.Contains(except, c.name) {
+			set = append(set, c.name+" = excluded."+c.name)
 		}
 	}
-	return set[:len(set)-len(", ")]
-}()
+	return " ON CONFLICT (account, program_id, order_sn) DO UPDATE SET " + strings.Join(set, ", ")
+}
 
 func (s *state) values() []any {
 	return []any{
@@ -41,7 +47,7 @@ func (s *state) values() []any {
 		s.counted.status, s.counted.currency, s.counted.amount, s.counted.commission,
 		s.estimated.currency, s.estimated.amount, s.estimated.commission,
 		s.confirmed.currency, s.confirmed.amount, s.confirmed.commission, s.id,
-		s.approvedOn, s.stands.account, s.stands.currency, s.stands.amount, s.closedTransaction, s.dimensionID,
+		s.approvedOn, s.stands.account, s.stands.currency, s.stands.amount, s.lastTransaction, s.closedTransaction, s.dimensionID,
 	}
 }
 
@@ -49,7 +55,7 @@ func (s *state) values() []any {
 const selectKnown = `
 SELECT o.account, o.program_id, o.order_sn, o.version, o.id, o.dimension_id, o.day, o.charge_day, o.approved_on,
 	o.status, o.currency, o.order_amount, o.commission, o.estimated_currency, o.estimated_amount, o.estimated_commission,
-	o.ledger_account, o.ledger_currency, o.ledger_amount, o.closed_transaction
+	o.ledger_account, o.ledger_currency, o.ledger_amount, o.last_transaction, o.closed_transaction
 FROM k JOIN commission_orders o ON o.account = k.account AND o.program_id = k.program_id AND o.order_sn = k.order_sn`
 
 // scanKnown reads the part of a state that the next one goes on from.
@@ -59,7 +65,7 @@ func scanKnown(r *sql.Rows) (*state, error) {
 	err := r.Scan(&s.key.Account, &s.key.Program, &s.key.OrderSn, &version, &s.id, &s.dimensionID, &s.day, &s.chargeDay, &s.approvedOn,
 		&s.counted.status, &s.counted.currency, &s.counted.amount, &s.counted.commission,
 		&s.estimated.currency, &s.estimated.amount, &s.estimated.commission,
-		&s.stands.account, &s.stands.currency, &s.stands.amount, &s.closedTransaction)
+		&s.stands.account, &s.stands.currency, &s.stands.amount, &s.lastTransaction, &s.closedTransaction)
 	s.version = uint64(version)
 	return &s, err
 }

@@ -28,8 +28,10 @@ type state struct {
 	dimensionID       int64
 	approvedOn        string // day, "" when not approved
 	stands            standing
+	lastTransaction   int64 // its newest, 0 for none
 	closedTransaction int64 // its newest transaction in a closed month, 0 for none
 	fresh             bool  // not written yet
+	redated           bool  // the day is another one than in the database
 }
 
 // money is an amount and the commission on it, in hundredths of a currency.

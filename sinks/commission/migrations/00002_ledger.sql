@@ -10,6 +10,7 @@ ALTER TABLE commission_orders ADD COLUMN approved_on TEXT NOT NULL DEFAULT '';  
 ALTER TABLE commission_orders ADD COLUMN ledger_account TEXT NOT NULL DEFAULT '';    -- '' when nothing was posted
 ALTER TABLE commission_orders ADD COLUMN ledger_currency TEXT NOT NULL DEFAULT '';
 ALTER TABLE commission_orders ADD COLUMN ledger_amount BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE commission_orders ADD COLUMN last_transaction BIGINT NOT NULL DEFAULT 0;   -- its newest, 0 for none
 ALTER TABLE commission_orders ADD COLUMN closed_transaction BIGINT NOT NULL DEFAULT 0; -- its newest in a closed month, 0 for none
 UPDATE commission_orders SET id = n.number FROM
     (SELECT account, program_id, order_sn, ROW_NUMBER() OVER (ORDER BY sequence, account, program_id, order_sn) AS number
@@ -32,9 +33,9 @@ CREATE TABLE ledger_transactions (
     observed_at TEXT     NOT NULL,             -- as in commission_orders
     posted_on   TEXT     NOT NULL,             -- the day of observed_at, or the first day that was open
     month       TEXT     NOT NULL,             -- of posted_on
+    previous    BIGINT   NOT NULL,             -- the order's transaction before, 0 for none: no index is needed to follow an order
     corrects    BIGINT   NOT NULL              -- the order's newest transaction in a closed month, 0 for none
 );
-CREATE UNIQUE INDEX ledger_transactions_order ON ledger_transactions (order_id, version);
 CREATE INDEX ledger_transactions_month ON ledger_transactions (month);
 
 -- The lines of a transaction: they add up to 0 in each currency.
@@ -78,8 +79,8 @@ CREATE TABLE ledger_closings (
 );
 
 -- Books of version 1 begin with what their orders stood at.
-INSERT INTO ledger_transactions (id, order_id, version, sequence, kind, observed_at, posted_on, month, corrects)
-    SELECT ROW_NUMBER() OVER (ORDER BY id), id, version, sequence, 'opening', observed_at, SUBSTR(observed_at, 1, 10), SUBSTR(observed_at, 1, 7), 0
+INSERT INTO ledger_transactions (id, order_id, version, sequence, kind, observed_at, posted_on, month, previous, corrects)
+    SELECT ROW_NUMBER() OVER (ORDER BY id), id, version, sequence, 'opening', observed_at, SUBSTR(observed_at, 1, 10), SUBSTR(observed_at, 1, 7), 0, 0
     FROM commission_orders WHERE ledger_amount <> 0;
 INSERT INTO ledger_entries (transaction_id, line, ledger_account, currency, amount)
     SELECT t.id, 1, o.ledger_account, o.ledger_currency, o.ledger_amount
@@ -91,6 +92,8 @@ INSERT INTO ledger_balances (month, account, ledger_account, currency, amount)
     SELECT t.month, o.account, e.ledger_account, e.currency, SUM(e.amount)
     FROM ledger_entries e JOIN ledger_transactions t ON t.id = e.transaction_id JOIN commission_orders o ON o.id = t.order_id
     GROUP BY t.month, o.account, e.ledger_account, e.currency;
+
+UPDATE commission_orders SET last_transaction = t.id FROM ledger_transactions AS t WHERE t.order_id = commission_orders.id;
 
 -- The numbers given out last.
 ALTER TABLE commission_position ADD COLUMN last_order BIGINT NOT NULL DEFAULT 0;
@@ -108,6 +111,7 @@ DROP TABLE ledger_entries;
 DROP TABLE ledger_transactions;
 DROP INDEX commission_orders_id;
 ALTER TABLE commission_orders DROP COLUMN closed_transaction;
+ALTER TABLE commission_orders DROP COLUMN last_transaction;
 ALTER TABLE commission_orders DROP COLUMN ledger_amount;
 ALTER TABLE commission_orders DROP COLUMN ledger_currency;
 ALTER TABLE commission_orders DROP COLUMN ledger_account;

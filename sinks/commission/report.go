@@ -60,11 +60,8 @@ type Total struct {
 
 const (
 	reportColumns = "d.account, d.program_id, s.day, d.website_id, d.sub_id, s.currency, s.status"
-	// sumOrders sums up the orders by the day of the order; rows that have gone
-	// back to nothing are left out.
-	sumOrders = `, CAST(SUM(s.orders) AS BIGINT), CAST(SUM(s.order_amount) AS BIGINT), CAST(SUM(s.commission) AS BIGINT)
-FROM commission_sums s JOIN commission_dimensions d ON d.id = s.dimension_id WHERE s.kind = 1 AND s.orders <> 0`
-	selectTotals = "SELECT s.currency, s.status" + sumOrders + " GROUP BY s.currency, s.status"
+	sumOrders     = sumColumnsOf + "1"
+	selectTotals  = "SELECT s.currency, s.status" + sumOrders + " GROUP BY s.currency, s.status" + somethingLeft
 )
 
 // Report returns the sums of the orders that f chooses, one for each account,
@@ -75,7 +72,7 @@ func (r *Reader) Report(ctx context.Context, f Filter) ([]Sum, error) {
 	if err != nil {
 		return nil, err
 	}
-	query := "SELECT " + reportColumns + sumOrders + where + " GROUP BY " + reportColumns
+	query := "SELECT " + reportColumns + sumOrders + where + " GROUP BY " + reportColumns + somethingLeft
 	sums, err := collect(ctx, r.db, scanSum, r.rebind(query), args...)
 	slices.SortFunc(sums, func(a, b Sum) int { return slices.Compare(a.order(), b.order()) })
 	return sums, r.fail("report", err)

@@ -90,7 +90,11 @@ INSERT INTO commission_approvals (account, program_id, days, orders)
 DROP INDEX commission_orders_report;
 CREATE INDEX commission_orders_day ON commission_orders (day, account, program_id); -- begins with day, so that no plan takes it for the key
 
+-- Those that wait for a decision, by age.
+CREATE INDEX commission_orders_pending ON commission_orders (day) WHERE status = '0';
+
 -- +goose Down
+DROP INDEX commission_orders_pending;
 DROP INDEX commission_orders_day;
 CREATE INDEX commission_orders_report ON commission_orders
     (account, program_id, day, website_id, sub_id, currency, status, order_amount, commission);

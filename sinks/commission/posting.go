@@ -29,7 +29,7 @@ type counters struct{ sequence, order, transaction, dimension int64 }
 
 // lock keeps other writers away until the end of the transaction.
 func (c *counters) lock(ctx context.Context, s *session) error {
-	return s.row(ctx, s.writer.lock, nil, &c.sequence, &c.order, &c.transaction, &c.dimension)
+	return s.row(ctx, s.lock, nil, &c.sequence, &c.order, &c.transaction, &c.dimension)
 }
 
 // balance is a key of ledger_balances.

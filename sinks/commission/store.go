@@ -66,7 +66,7 @@ func dsnError(where, problem string) error {
 // openWriter opens the file, which is created with its folder if need be. One
 // connection, because SQLite has one writer.
 func openWriter(path string) (*sql.DB, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil { //nolint:gosec // the operator names the file
 		return nil, &StoreError{Op: "open", Where: path, Hint: "create the folder, or choose another", Cause: err}
 	}
 	db, err := sql.Open("sqlite", sqliteURL(path, writerParams))

@@ -75,7 +75,11 @@ func (r *Reader) Earnings(ctx context.Context, q Query) ([]Earned, error) {
 		where, args = where+" AND d.link_id = ?", append(args, r.text(q.LinkID))
 	}
 	key := strings.Join(append(columns, "s.currency"), ", ")
-	query := "SELECT " + key + sumColumnsOf + kind + where + " GROUP BY " + key + somethingLeft
+	from := sumColumnsOf
+	if !strings.Contains(key+where, "d.") {
+		from = sumColumnsAlone
+	}
+	query := "SELECT " + key + from + kind + where + " GROUP BY " + key + somethingLeft
 	earned, err := collect(ctx, r.db, scanEarned(len(q.Group)), r.rebind(query), args...)
 	slices.SortFunc(earned, func(a, b Earned) int {
 		return cmp.Or(slices.Compare(a.Group, b.Group), strings.Compare(a.Currency, b.Currency))
@@ -84,8 +88,10 @@ func (r *Reader) Earnings(ctx context.Context, q Query) ([]Earned, error) {
 }
 
 const (
-	sumColumnsOf = `, CAST(SUM(s.orders) AS BIGINT), CAST(SUM(s.order_amount) AS BIGINT), CAST(SUM(s.commission) AS BIGINT)
-FROM commission_sums s JOIN commission_dimensions d ON d.id = s.dimension_id WHERE s.kind = `
+	threeSums = ", CAST(SUM(s.orders) AS BIGINT), CAST(SUM(s.order_amount) AS BIGINT), CAST(SUM(s.commission) AS BIGINT) "
+	// What they are taken from: with the texts of the dimensions, and without.
+	sumColumnsOf    = threeSums + "FROM commission_sums s JOIN commission_dimensions d ON d.id = s.dimension_id WHERE s.kind = "
+	sumColumnsAlone = threeSums + "FROM commission_sums s WHERE s.kind = "
 	// somethingLeft leaves out what has gone back to nothing.
 	somethingLeft = " HAVING SUM(s.orders) <> 0 OR SUM(s.order_amount) <> 0 OR SUM(s.commission) <> 0"
 )

@@ -1,11 +1,16 @@
 package commission
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"embed"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"regexp"
+	"strings"
 
 	"github.com/pressly/goose/v3"
 )
@@ -45,6 +50,9 @@ func newProvider(db *sql.DB, d *dialect) (*goose.Provider, error) {
 	dir, err := fs.Sub(migrationFiles, "migrations")
 	if err != nil {
 		return nil, err
+	}
+	if d.name == goose.DialectSQLite3 {
+		dir = forSQLite{dir}
 	}
 	options := []goose.ProviderOption{goose.WithTableName(migrationTable), goose.WithDisableGlobalRegistry(true)}
 	return goose.NewProvider(d.name, db, dir, append(options, d.options...)...)
@@ -89,3 +97,29 @@ func schemaError(where string, have, want int64) error {
 	}
 	return e
 }
+
+// forSQLite gives the migrations with what they hold for SQLite alone.
+type forSQLite struct{ fs.FS }
+
+var onlySQLite = regexp.MustCompile(`/\* sqlite: (.*?) \*/`)
+
+// Open opens a migration.
+func (f forSQLite) Open(name string) (fs.File, error) {
+	file, err := f.FS.Open(name)
+	if err != nil || !strings.HasSuffix(name, ".sql") {
+		return file, err
+	}
+	text, err := io.ReadAll(file)
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return &rewritten{File: file, text: bytes.NewReader(onlySQLite.ReplaceAll(text, []byte("$1")))}, nil
+}
+
+type rewritten struct {
+	fs.File
+	text io.Reader
+}
+
+// Read reads the migration.
+func (r *rewritten) Read(p []byte) (int, error) { return r.text.Read(p) }

@@ -47,16 +47,20 @@ var (
 	balanceColumns     = join(texts("month", "account", "ledger_account", "currency"), numbers("amount"))
 )
 
-// newPosting keeps other writers away, and reads what a batch goes on from.
-func newPosting(ctx context.Context, s *session, zone *time.Location, d *dimensions, states []state) (*posting, error) {
-	p := &posting{
-		orders:       make(map[schema.OrderKey]*state, len(states)),
+func emptyPosting(d *dimensions) *posting {
+	return &posting{
+		orders:       map[schema.OrderKey]*state{},
 		transactions: insert("ledger_transactions", transactionColumns, ""),
 		entries:      insert("ledger_entries", entryColumns, ""),
 		balances:     map[balance]int64{},
 		dimensions:   d,
 		sums:         newSums(),
 	}
+}
+
+// newPosting keeps other writers away, and reads what a batch goes on from.
+func newPosting(ctx context.Context, s *session, zone *time.Location, d *dimensions, states []state) (*posting, error) {
+	p := emptyPosting(d)
 	if err := p.counters.lock(ctx, s); err != nil {
 		return nil, err
 	}
@@ -149,8 +153,8 @@ func (p *posting) post(before, s *state, postedOn string) error {
 	return nil
 }
 
-// write writes all of it.
-func (p *posting) write(ctx context.Context, s *session) error {
+// statements are the rows to write, all of them.
+func (p *posting) statements() []*rows {
 	orders, redated := insert("commission_orders", orderColumns, upsertOrder), insert("commission_orders", orderColumns, upsertRedated)
 	for _, k := range p.changed {
 		if s := p.orders[k]; s.redated {
@@ -165,8 +169,12 @@ func (p *posting) write(ctx context.Context, s *session) error {
 			balances.add(k.month, k.account, k.ledgerAccount, k.currency, amount)
 		}
 	}
-	all := append([]*rows{orders, redated, p.transactions, p.entries, balances, p.dimensions.rows()}, p.sums.rows()...)
-	for _, r := range all {
+	return append([]*rows{orders, redated, p.transactions, p.entries, balances, p.dimensions.rows()}, p.sums.rows()...)
+}
+
+// write writes all of it.
+func (p *posting) write(ctx context.Context, s *session) error {
+	for _, r := range p.statements() {
 		if err := s.write(ctx, r); err != nil {
 			return err
 		}

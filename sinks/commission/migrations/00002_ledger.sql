@@ -1,5 +1,6 @@
 -- The ledger, version 2. Written so that SQLite and PostgreSQL both take it.
--- Amounts are integer hundredths; days are 'YYYY-MM-DD' and months 'YYYY-MM' in
+-- What stands behind "sqlite:" is for SQLite alone: its tables need no second tree
+-- for the key. Amounts are integer hundredths; days are 'YYYY-MM-DD' and months 'YYYY-MM' in
 -- the zone of the books.
 
 -- +goose Up
@@ -35,7 +36,7 @@ CREATE TABLE ledger_transactions (
     month       TEXT     NOT NULL,             -- of posted_on
     previous    BIGINT   NOT NULL,             -- the order's transaction before, 0 for none: no index is needed to follow an order
     corrects    BIGINT   NOT NULL              -- the order's newest transaction in a closed month, 0 for none
-);
+) /* sqlite: WITHOUT ROWID */;
 CREATE INDEX ledger_transactions_month ON ledger_transactions (month);
 
 -- The lines of a transaction: they add up to 0 in each currency.
@@ -46,7 +47,7 @@ CREATE TABLE ledger_entries (
     currency       TEXT     NOT NULL,
     amount         BIGINT   NOT NULL,
     PRIMARY KEY (transaction_id, line)
-);
+) /* sqlite: WITHOUT ROWID */;
 
 -- What the entries of a month add up to, kept with them.
 CREATE TABLE ledger_balances (
@@ -56,7 +57,7 @@ CREATE TABLE ledger_balances (
     currency       TEXT   NOT NULL,
     amount         BIGINT NOT NULL,
     PRIMARY KEY (month, account, ledger_account, currency)
-);
+) /* sqlite: WITHOUT ROWID */;
 
 -- The closed months. Every month up to the last of them is closed.
 CREATE TABLE ledger_months (
@@ -64,7 +65,7 @@ CREATE TABLE ledger_months (
     closed_at    TEXT   NOT NULL,
     transactions BIGINT NOT NULL,
     digest       TEXT   NOT NULL -- SHA-256 over the month before and all entries, hexadecimal
-);
+) /* sqlite: WITHOUT ROWID */;
 
 -- What a closed month held.
 CREATE TABLE ledger_closings (
@@ -76,7 +77,7 @@ CREATE TABLE ledger_closings (
     movement       BIGINT NOT NULL,
     closing        BIGINT NOT NULL,
     PRIMARY KEY (month, account, ledger_account, currency)
-);
+) /* sqlite: WITHOUT ROWID */;
 
 -- Books of version 1 begin with what their orders stood at.
 INSERT INTO ledger_transactions (id, order_id, version, sequence, kind, observed_at, posted_on, month, previous, corrects)

@@ -11,7 +11,7 @@ CREATE TABLE commission_dimensions (
     website_id TEXT   NOT NULL,
     sub_id     TEXT   NOT NULL,
     link_id    TEXT   NOT NULL
-);
+) /* sqlite: WITHOUT ROWID */;
 INSERT INTO commission_dimensions (id, account, program_id, website_id, sub_id, link_id)
     SELECT ROW_NUMBER() OVER (ORDER BY account, program_id, website_id, sub_id, link_id), account, program_id, website_id, sub_id, link_id
     FROM (SELECT DISTINCT account, program_id, website_id, sub_id, link_id FROM commission_orders) AS d;
@@ -35,7 +35,7 @@ CREATE TABLE commission_sums (
     order_amount BIGINT   NOT NULL,
     commission   BIGINT   NOT NULL,
     PRIMARY KEY (kind, day, dimension_id, currency, status)
-);
+) /* sqlite: WITHOUT ROWID */;
 INSERT INTO commission_sums (kind, day, dimension_id, currency, status, orders, order_amount, commission)
     SELECT 1, day, dimension_id, currency, status, COUNT(*), SUM(order_amount), SUM(commission)
     FROM commission_orders GROUP BY day, dimension_id, currency, status;
@@ -58,7 +58,7 @@ CREATE TABLE commission_settled (
     confirmed_amount     BIGINT NOT NULL,
     confirmed_commission BIGINT NOT NULL,
     PRIMARY KEY (account, program_id, estimated_currency, confirmed_currency)
-);
+) /* sqlite: WITHOUT ROWID */;
 INSERT INTO commission_settled (account, program_id, estimated_currency, confirmed_currency, orders,
         estimated_amount, estimated_commission, confirmed_amount, confirmed_commission)
     SELECT account, program_id, estimated_currency, currency, COUNT(*),
@@ -72,7 +72,7 @@ CREATE TABLE commission_approvals (
     days       BIGINT NOT NULL,
     orders     BIGINT NOT NULL,
     PRIMARY KEY (account, program_id, days)
-);
+) /* sqlite: WITHOUT ROWID */;
 -- The number of a day is the Julian one, in arithmetic that both databases share.
 INSERT INTO commission_approvals (account, program_id, days, orders)
     SELECT account, program_id, CASE WHEN until > since THEN until - since ELSE 0 END, COUNT(*) FROM (

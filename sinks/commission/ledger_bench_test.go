@@ -1,11 +1,13 @@
 package commission
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -17,37 +19,54 @@ import (
 // orders; 20,000 without it. The target is measured with 1,000,000.
 const benchVariable = "ORDERWIRE_BENCH_EVENTS"
 
-// traffic makes a log of five events an order: it is pending, a line of it is
-// paid, it is confirmed in another currency, approved, and then gets another
-// amount (one of five), is lost (one of ten) or has a line that is settled. The
-// versions of an order are as far apart as can be.
+// traffic makes a log of five events an order, in the order of observation: it is
+// pending, a line of it is paid, it is confirmed in another currency, approved,
+// and then gets another amount (one of five), is lost (one of ten) or has a line
+// that is settled. Orders come on 90 days and take from 20 to 60 for all of it;
+// within a day the events stand in no order.
 type traffic struct {
 	orders int
-	order  []int // of the present version
+	events []seen
 	next   int
-	random *rand.Rand
+}
+
+// seen is an event: which version of which order, after how many days.
+type seen struct {
+	order   int32
+	day     int16
+	version uint8
 }
 
 func newTraffic(events int) *traffic {
-	return &traffic{orders: events / 5, random: rand.New(rand.NewPCG(1, 2))}
+	g := &traffic{orders: events / 5, events: make([]seen, 0, events)}
+	for i := range g.orders {
+		for v := range 5 {
+			g.events = append(g.events, seen{int32(i), int16(g.day(i) + v*pace(i)), uint8(v + 1)})
+		}
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	random.Shuffle(len(g.events), func(i, j int) { g.events[i], g.events[j] = g.events[j], g.events[i] })
+	slices.SortStableFunc(g.events, func(a, b seen) int { return cmp.Compare(a.day, b.day) })
+	return g
 }
+
+func (g *traffic) day(i int) int { return i * 90 / g.orders }
+
+// pace is how many days lie between two events of an order.
+func pace(i int) int { return 5 + i%11 }
 
 // batch returns the next events, nil at the end.
 func (g *traffic) batch() []schema.Entry {
 	var all []schema.Entry
-	for ; len(all) < benchBatch && g.next < 5*g.orders; g.next++ {
-		at := g.next % g.orders
-		if at == 0 {
-			g.order = g.random.Perm(g.orders)
-		}
-		all = append(all, g.entry(g.order[at], uint64(g.next/g.orders)+1))
+	for ; len(all) < benchBatch && g.next < len(g.events); g.next++ {
+		all = append(all, g.entry(g.events[g.next]))
 	}
 	return all
 }
 
-func (g *traffic) entry(i int, version uint64) schema.Entry {
-	day := observed.AddDate(0, 0, i%90)
-	seen := day.AddDate(0, 0, int(version-1)*(5+i%11))
+func (g *traffic) entry(e seen) schema.Entry {
+	i, version := int(e.order), uint64(e.version)
+	day, seen := observed.AddDate(0, 0, g.day(i)), observed.AddDate(0, 0, int(e.day))
 	text, cents := schema.NewText, schema.MoneyFromCents
 	o := schema.Order{
 		ProgramID: text(strconv.Itoa(100 + i%20)), OrderSn: text(fmt.Sprintf("20260301%010d", i)), WebsiteID: text(strconv.Itoa(9000 + i%7)),
@@ -56,7 +75,7 @@ func (g *traffic) entry(i int, version uint64) schema.Entry {
 	}
 	if version >= 3 {
 		o.ConfirmPrice, o.ConfirmSiterCommission, o.ChargeCurrency = cents(1400), cents(70), text("USD")
-		o.ChargeTime = text(day.AddDate(0, 0, 2*(5+i%11)).Format("2006-01-02 15:04:05"))
+		o.ChargeTime = text(day.AddDate(0, 0, 2*pace(i)).Format("2006-01-02 15:04:05"))
 	}
 	switch {
 	case version == 5 && i%10 == 0:

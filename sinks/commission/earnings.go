@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/orderwire/orderwire/schema"
@@ -63,7 +64,7 @@ func (r *Reader) Earnings(ctx context.Context, q Query) ([]Earned, error) {
 		}
 		columns[i] = column
 	}
-	kind, known := map[string]string{"": "1", ByOrder: "1", BySettlement: "2", ByPosting: "3"}[q.By]
+	kind, known := map[string]int64{"": byOrderDay, ByOrder: byOrderDay, BySettlement: bySettlementDay, ByPosting: byPostingDay}[q.By]
 	if !known {
 		return nil, &FilterError{Field: "day", Problem: "cannot be " + q.By + "; write order, settlement or posting"}
 	}
@@ -79,12 +80,25 @@ func (r *Reader) Earnings(ctx context.Context, q Query) ([]Earned, error) {
 	if !strings.Contains(key+where, "d.") {
 		from = sumColumnsAlone
 	}
-	query := "SELECT " + key + from + kind + where + " GROUP BY " + key + somethingLeft
+	query := "SELECT " + key + from + strconv.FormatInt(kind+3*level(key+where), 10) + where + " GROUP BY " + key + somethingLeft
 	earned, err := collect(ctx, r.db, scanEarned(len(q.Group)), r.rebind(query), args...)
 	slices.SortFunc(earned, func(a, b Earned) int {
 		return cmp.Or(slices.Compare(a.Group, b.Group), strings.Compare(a.Currency, b.Currency))
 	})
 	return earned, r.fail("earnings", err)
+}
+
+// level returns the coarsest level of sums that knows what a query asks for.
+func level(query string) int64 {
+	uses := func(column string) bool { return strings.Contains(query, "d."+column) }
+	switch {
+	case uses("website_id"), uses("link_id"), uses("sub_id") && uses("program_id"):
+		return inFull
+	case uses("sub_id"):
+		return bySubID
+	default:
+		return byProgram
+	}
 }
 
 const (

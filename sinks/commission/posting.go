@@ -69,10 +69,10 @@ func newPosting(ctx context.Context, s *session, zone *time.Location, d *dimensi
 		return nil, err
 	}
 	p.days = newCalendar(zone, closed)
-	if err := d.load(ctx, s, states); err != nil {
+	if err := p.load(ctx, s, states); err != nil {
 		return nil, err
 	}
-	return p, p.load(ctx, s, states)
+	return p, d.load(ctx, s, states, p.orders)
 }
 
 // load reads the orders of a batch.
@@ -109,7 +109,10 @@ func (p *posting) take(s *state) error {
 	}
 	s.fresh, s.id, s.lastTransaction, s.closedTransaction = true, before.id, before.lastTransaction, before.closedTransaction
 	s.redated = before.redated || before.version > 0 && before.day != s.day
-	s.dimensionID = p.dimensions.number(s.dimension(), &p.counters.dimension)
+	s.dimensionIDs = p.dimensions.numbers(s, &p.counters.dimension)
+	if before.version > 0 && before.dimensionIDs == [levels]int64{} {
+		before.dimensionIDs = p.dimensions.numbers(before, &p.counters.dimension)
+	}
 	postedOn := p.days.postedOn(s.observedAt)
 	s.approvedOn = approval(before, s, postedOn)
 	p.orders[s.key] = s

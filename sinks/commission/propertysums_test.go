@@ -30,6 +30,7 @@ func (m *machine) compareSums(rt *rapid.T) {
 		same(v.kept+" by day of posting", posted, "SELECT "+dimension+" || ' ' || currency || ' ' || status, CAST(SUM("+v.anew+`) AS BIGINT)
 			FROM commission_orders GROUP BY 1`)
 	}
+	m.compareLevels(same)
 	const pair = "account || '/' || program_id || ' ' || estimated_currency || ' '"
 	for _, v := range []struct{ kept, anew string }{
 		{"orders", "1"}, {"estimated_amount", "estimated_amount"}, {"estimated_commission", "estimated_commission"},
@@ -40,4 +41,16 @@ func (m *machine) compareSums(rt *rapid.T) {
 	}
 	same("approved orders", "SELECT account || '/' || program_id, CAST(SUM(orders) AS BIGINT) FROM commission_approvals GROUP BY 1",
 		"SELECT account || '/' || program_id, COUNT(*) FROM commission_orders WHERE status = '2' GROUP BY 1")
+}
+
+// compareLevels holds the coarser sums to the full ones.
+func (m *machine) compareLevels(same func(what, kept, anew string)) {
+	for _, v := range []string{"orders", "order_amount", "commission"} {
+		from := ", CAST(SUM(s." + v + ") AS BIGINT) FROM commission_sums s JOIN commission_dimensions d ON d.id = s.dimension_id WHERE s.kind "
+		for offset, columns := range map[string]string{"3": "program_id", "6": "sub_id"} {
+			key := " || ' ' || s.day || ' ' || d.account || '/' || d." + columns + " || ' ' || s.currency || ' ' || s.status"
+			same(v+" by "+columns, "SELECT (s.kind - "+offset+")"+key+from+"BETWEEN "+offset+" + 1 AND "+offset+" + 3 GROUP BY 1",
+				"SELECT s.kind"+key+from+"BETWEEN 1 AND 3 GROUP BY 1")
+		}
+	}
 }

@@ -61,7 +61,7 @@ type Total struct {
 const (
 	reportColumns = "d.account, d.program_id, s.day, d.website_id, d.sub_id, s.currency, s.status"
 	sumOrders     = sumColumnsOf + "1"
-	selectTotals  = "SELECT s.currency, s.status" + sumColumnsAlone + "1" + " GROUP BY s.currency, s.status" + somethingLeft
+	selectTotals  = "SELECT s.currency, s.status" + sumColumnsAlone + "4" + " GROUP BY s.currency, s.status" + somethingLeft
 )
 
 // Report returns the sums of the orders that f chooses, one for each account,

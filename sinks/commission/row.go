@@ -47,13 +47,13 @@ func (s *state) values() []any {
 		s.counted.status, s.counted.currency, s.counted.amount, s.counted.commission,
 		s.estimated.currency, s.estimated.amount, s.estimated.commission,
 		s.confirmed.currency, s.confirmed.amount, s.confirmed.commission, s.id,
-		s.approvedOn, s.stands.account, s.stands.currency, s.stands.amount, s.lastTransaction, s.closedTransaction, s.dimensionID,
+		s.approvedOn, s.stands.account, s.stands.currency, s.stands.amount, s.lastTransaction, s.closedTransaction, s.dimensionIDs[inFull],
 	}
 }
 
 // selectKnown reads what [scanKnown] takes of the orders whose keys are k.
 const selectKnown = `
-SELECT o.account, o.program_id, o.order_sn, o.version, o.id, o.dimension_id, o.day, o.charge_day, o.approved_on,
+SELECT o.account, o.program_id, o.order_sn, o.version, o.id, o.website_id, o.sub_id, o.link_id, o.day, o.charge_day, o.approved_on,
 	o.status, o.currency, o.order_amount, o.commission, o.estimated_currency, o.estimated_amount, o.estimated_commission,
 	o.ledger_account, o.ledger_currency, o.ledger_amount, o.last_transaction, o.closed_transaction
 FROM k JOIN commission_orders o ON o.account = k.account AND o.program_id = k.program_id AND o.order_sn = k.order_sn`
@@ -62,7 +62,7 @@ FROM k JOIN commission_orders o ON o.account = k.account AND o.program_id = k.pr
 func scanKnown(r *sql.Rows) (*state, error) {
 	var s state
 	var version int64
-	err := r.Scan(&s.key.Account, &s.key.Program, &s.key.OrderSn, &version, &s.id, &s.dimensionID, &s.day, &s.chargeDay, &s.approvedOn,
+	err := r.Scan(&s.key.Account, &s.key.Program, &s.key.OrderSn, &version, &s.id, &s.websiteID, &s.subID, &s.linkID, &s.day, &s.chargeDay, &s.approvedOn,
 		&s.counted.status, &s.counted.currency, &s.counted.amount, &s.counted.commission,
 		&s.estimated.currency, &s.estimated.amount, &s.estimated.commission,
 		&s.stands.account, &s.stands.currency, &s.stands.amount, &s.lastTransaction, &s.closedTransaction)

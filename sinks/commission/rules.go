@@ -25,7 +25,7 @@ type state struct {
 
 	// What the books add to it:
 	id                int64
-	dimensionID       int64
+	dimensionIDs      [levels]int64
 	approvedOn        string // day, "" when not approved
 	stands            standing
 	lastTransaction   int64 // its newest, 0 for none

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/orderwire/orderwire/schema"
 )
 
 // Kinds of days that sums are kept by.
@@ -16,12 +18,27 @@ const (
 	byPostingDay    int64 = 3
 )
 
+// Levels of detail. Each kind of day is kept on each of them: a report reads the
+// coarsest that knows what it asks for, which has far fewer rows. The number in
+// the database is that of the kind and three times that of the level.
+const (
+	inFull    = iota // by all of a dimension
+	byProgram        // by account and program
+	bySubID          // by account and sub id
+	levels
+)
+
 // dimension is what orders are summed up by, beside day, currency and status.
 // The books number them.
 type dimension struct{ account, program, website, subID, link string }
 
-func (s *state) dimension() dimension {
-	return dimension{s.key.Account, s.key.Program, s.websiteID, s.subID, s.linkID}
+// dimensions returns those of an order, by level.
+func (s *state) dimensions() [levels]dimension {
+	return [levels]dimension{
+		inFull:    {s.key.Account, s.key.Program, s.websiteID, s.subID, s.linkID},
+		byProgram: {account: s.key.Account, program: s.key.Program},
+		bySubID:   {account: s.key.Account, subID: s.subID},
+	}
 }
 
 // sumKey, settledKey and approvalKey are the keys of the tables of sums.
@@ -61,14 +78,14 @@ func newSums() sums {
 // replace takes an order's old state out and puts the new one in. An order that
 // is new has an old state without status.
 func (d *sums) replace(before, s *state, postedOn string) {
-	counts := before.counted != s.counted || before.dimensionID != s.dimensionID
+	counts := before.counted != s.counted || before.dimensionIDs != s.dimensionIDs
 	if counts || before.day != s.day || before.chargeDay != s.chargeDay {
 		d.count(before, -1)
 		d.count(s, 1)
 	}
 	if counts {
-		d.add(sumKey{byPostingDay, postedOn, before.dimensionID, before.counted.currency, before.counted.status}, before, -1)
-		d.add(sumKey{byPostingDay, postedOn, s.dimensionID, s.counted.currency, s.counted.status}, s, 1)
+		d.add(byPostingDay, postedOn, before, -1)
+		d.add(byPostingDay, postedOn, s, 1)
 	}
 	if counts || before.estimated != s.estimated {
 		d.settle(before, -1)
@@ -81,18 +98,21 @@ func (d *sums) replace(before, s *state, postedOn string) {
 }
 
 func (d *sums) count(s *state, sign int64) {
-	d.add(sumKey{byOrderDay, s.day, s.dimensionID, s.counted.currency, s.counted.status}, s, sign)
+	d.add(byOrderDay, s.day, s, sign)
 	if s.chargeDay != "" {
-		d.add(sumKey{bySettlementDay, s.chargeDay, s.dimensionID, s.counted.currency, s.counted.status}, s, sign)
+		d.add(bySettlementDay, s.chargeDay, s, sign)
 	}
 }
 
-func (d *sums) add(k sumKey, s *state, sign int64) {
+func (d *sums) add(kind int64, day string, s *state, sign int64) {
 	if s.version == 0 {
 		return
 	}
-	have := d.byDay[k]
-	d.byDay[k] = sum{have.orders + sign, have.amount + sign*s.counted.amount, have.commission + sign*s.counted.commission}
+	for level, id := range s.dimensionIDs {
+		k := sumKey{kind + 3*int64(level), day, id, s.counted.currency, s.counted.status}
+		have := d.byDay[k]
+		d.byDay[k] = sum{have.orders + sign, have.amount + sign*s.counted.amount, have.commission + sign*s.counted.commission}
+	}
 }
 
 func (d *sums) settle(s *state, sign int64) {
@@ -191,18 +211,28 @@ const selectDimensions = `
 SELECT d.id, d.account, d.program_id, d.website_id, d.sub_id, d.link_id FROM k JOIN commission_dimensions d
 ON d.account = k.account AND d.program_id = k.program_id AND d.website_id = k.website_id AND d.sub_id = k.sub_id AND d.link_id = k.link_id`
 
-// load reads the numbers of the dimensions of a batch.
-func (d *dimensions) load(ctx context.Context, s *session, states []state) error {
+// load reads the numbers of the dimensions of a batch, and of the orders that are
+// there.
+func (d *dimensions) load(ctx context.Context, s *session, states []state, known map[schema.OrderKey]*state) error {
 	if len(d.known) > mostDimensions {
 		clear(d.known)
 	}
 	d.fresh = map[dimension]int64{}
 	wanted, asked := lookup(dimensionTexts, selectDimensions), map[dimension]bool{}
+	ask := func(s *state) {
+		for _, k := range s.dimensions() {
+			if _, known := d.known[k]; !known && !asked[k] {
+				asked[k] = true
+				wanted.add(k.account, k.program, k.website, k.subID, k.link)
+			}
+		}
+	}
 	for i := range states {
-		k := states[i].dimension()
-		if _, known := d.known[k]; !known && !asked[k] {
-			asked[k] = true
-			wanted.add(k.account, k.program, k.website, k.subID, k.link)
+		ask(&states[i])
+	}
+	for _, before := range known {
+		if before != nil {
+			ask(before)
 		}
 	}
 	return s.read(ctx, wanted, func(r *sql.Rows) error {
@@ -212,6 +242,14 @@ func (d *dimensions) load(ctx context.Context, s *session, states []state) error
 		d.known[k] = id
 		return err
 	})
+}
+
+// numbers returns the numbers of an order's dimensions, by level.
+func (d *dimensions) numbers(s *state, last *int64) (ids [levels]int64) {
+	for level, k := range s.dimensions() {
+		ids[level] = d.number(k, last)
+	}
+	return ids
 }
 
 // number returns the number of a dimension, the next one when it has none.

@@ -14,7 +14,9 @@ CREATE TABLE commission_dimensions (
 ) /* sqlite: WITHOUT ROWID */;
 INSERT INTO commission_dimensions (id, account, program_id, website_id, sub_id, link_id)
     SELECT ROW_NUMBER() OVER (ORDER BY account, program_id, website_id, sub_id, link_id), account, program_id, website_id, sub_id, link_id
-    FROM (SELECT DISTINCT account, program_id, website_id, sub_id, link_id FROM commission_orders) AS d;
+    FROM (SELECT account, program_id, website_id, sub_id, link_id FROM commission_orders
+        UNION SELECT account, program_id, '', '', '' FROM commission_orders
+        UNION SELECT account, '', '', sub_id, '' FROM commission_orders) AS d;
 CREATE UNIQUE INDEX commission_dimensions_texts ON commission_dimensions (account, program_id, website_id, sub_id, link_id);
 
 ALTER TABLE commission_orders ADD COLUMN dimension_id BIGINT NOT NULL DEFAULT 0;
@@ -26,7 +28,9 @@ UPDATE commission_position SET last_dimension = (SELECT COALESCE(MAX(id), 0) FRO
 
 -- Orders, order amount and commission by day and what they count as.
 CREATE TABLE commission_sums (
-    kind         SMALLINT NOT NULL, -- 1: day of the order; 2: day of settlement; 3: day of posting, what that day changed
+    -- 1: day of the order; 2: day of settlement; 3: day of posting, what that day changed.
+    -- 4, 5, 6: the same by account and program alone; 7, 8, 9: by account and sub id alone.
+    kind         SMALLINT NOT NULL,
     day          TEXT     NOT NULL,
     dimension_id BIGINT   NOT NULL,
     currency     TEXT     NOT NULL,
@@ -45,6 +49,16 @@ INSERT INTO commission_sums (kind, day, dimension_id, currency, status, orders, 
 INSERT INTO commission_sums (kind, day, dimension_id, currency, status, orders, order_amount, commission)
     SELECT 3, SUBSTR(observed_at, 1, 10), dimension_id, currency, status, COUNT(*), SUM(order_amount), SUM(commission)
     FROM commission_orders GROUP BY SUBSTR(observed_at, 1, 10), dimension_id, currency, status;
+INSERT INTO commission_sums (kind, day, dimension_id, currency, status, orders, order_amount, commission)
+    SELECT s.kind + 3, s.day, c.id, s.currency, s.status, SUM(s.orders), SUM(s.order_amount), SUM(s.commission)
+    FROM commission_sums s JOIN commission_dimensions d ON d.id = s.dimension_id
+        JOIN commission_dimensions c ON c.account = d.account AND c.program_id = d.program_id AND c.website_id = '' AND c.sub_id = '' AND c.link_id = ''
+    WHERE s.kind <= 3 GROUP BY s.kind, s.day, c.id, s.currency, s.status;
+INSERT INTO commission_sums (kind, day, dimension_id, currency, status, orders, order_amount, commission)
+    SELECT s.kind + 6, s.day, c.id, s.currency, s.status, SUM(s.orders), SUM(s.order_amount), SUM(s.commission)
+    FROM commission_sums s JOIN commission_dimensions d ON d.id = s.dimension_id
+        JOIN commission_dimensions c ON c.account = d.account AND c.program_id = '' AND c.website_id = '' AND c.sub_id = d.sub_id AND c.link_id = ''
+    WHERE s.kind <= 3 GROUP BY s.kind, s.day, c.id, s.currency, s.status;
 
 -- Confirmed and approved orders: what was estimated, and what came.
 CREATE TABLE commission_settled (

@@ -63,8 +63,23 @@
 // Books of version 1, which had no ledger, begin it with an opening transaction
 // for each order that earns, dated by its last observation, in UTC.
 //
-// # Readers
+// # The sums
+//
+// Orders, order amount and commission are added up by day, program, website, sub
+// id, link, currency and status; the day is that of the order, of the settlement
+// as the network writes it, or of the posting. By posting means what a day changed:
+// an order that goes from one status to another is taken out of the one and put
+// into the other. The same is kept by program alone and by sub id alone, so that a
+// report reads few rows. Beside that the books keep what was estimated and what
+// came of settled orders, and how many days approvals took.
+//
+// # Databases
+//
+// SQLite and PostgreSQL have the same tables, from the same migrations; a dialect
+// holds what differs. One row holds the position and the numbers given out last. A
+// writer locks it first, so two of them take turns.
 //
 // An SQLite database is in WAL mode: [OpenReader] reads beside a running writer,
-// in this or in another process, and neither waits for the other.
+// in this or in another process, and neither waits for the other. In PostgreSQL a
+// batch is written as arrays, one statement for each table.
 package commission

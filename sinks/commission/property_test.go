@@ -30,7 +30,7 @@ func TestBooksEqualTheRecomputation(t *testing.T) {
 		clear(b.dimensions.known)
 		steps := map[string]func(*rapid.T){"next": m.next, "replay": m.replay, "crash": m.crash, "restart": m.restart, "close": m.close}
 		names := rapid.SampledFrom([]string{"next", "next", "next", "next", "replay", "crash", "crash", "restart", "close", "close"})
-		for _, name := range rapid.SliceOfN(names, 1, 12).Draw(rt, "steps") {
+		for _, name := range rapid.SliceOfN(names, 1, 8).Draw(rt, "steps") {
 			steps[name](rt)
 			m.compare(rt)
 			m.compareLedger(rt)

@@ -63,7 +63,7 @@ func TestZeroBytes(t *testing.T) {
 
 // Two processes that write to one database by mistake take turns, and each event
 // is posted once.
-func TestTwoWriters(t *testing.T) {
+func TestPostgresTwoWriters(t *testing.T) {
 	t.Parallel()
 	server := os.Getenv(postgresVariable)
 	if server == "" {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/api"
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/config"
@@ -23,7 +24,7 @@ func service(c *config.Config, l *line.Line, log *slog.Logger) (http.Handler, fu
 	}
 	again := replayer{config: c, line: l, logger: log}
 	gate := api.Gate{Token: string(c.HTTP.Token), Listen: c.HTTP.Listen}
-	reading := &books{dsn: string(c.Commission.DSN)}
+	reading := &books{dsn: string(c.Commission.DSN), zone: c.Commission.Zone()}
 	pages := console.New(console.Config{
 		Line: l, Log: l.Log(), Books: reading.open, Webhooks: l.Endpoints(), Attempts: attempts, Replay: again, Gate: gate, Logger: log,
 	})
@@ -34,7 +35,8 @@ func service(c *config.Config, l *line.Line, log *slog.Logger) (http.Handler, fu
 
 // books reads the commission books from when they are there.
 type books struct {
-	dsn string
+	dsn  string
+	zone *time.Location
 
 	mu     sync.Mutex
 	reader *commission.Reader
@@ -46,7 +48,7 @@ func (b *books) open(ctx context.Context) (console.Books, error) {
 	if b.reader != nil {
 		return b.reader, nil
 	}
-	r, err := commission.OpenReader(ctx, b.dsn)
+	r, err := commission.OpenReader(ctx, b.dsn, commission.InZone(b.zone))
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, commission.ErrNotBooks) {
 		return nil, errNoBooks
 	}

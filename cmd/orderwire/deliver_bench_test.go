@@ -194,15 +194,15 @@ type timed struct {
 	all []time.Duration
 }
 
-// Deliver implements [pipeline.Deliverer].
-func (t *timed) Deliver(ctx context.Context, e schema.Entry) error {
+// Attempt implements [pipeline.Answering].
+func (t *timed) Attempt(ctx context.Context, e schema.Entry) (int, error) {
 	start := time.Now()
-	err := t.Endpoint.Deliver(ctx, e)
+	status, err := t.Endpoint.Attempt(ctx, e)
 	took := time.Since(start)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.all = append(t.all, took)
-	return err
+	return status, err
 }
 
 func courierDeliver(b *testing.B, dir string) float64 {

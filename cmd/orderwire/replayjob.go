@@ -156,7 +156,7 @@ func (j *replayJob) toCommission(ctx context.Context, dsn string) (err error) {
 	if j.request.DryRun {
 		return j.fill(ctx, log.reader(), dsn, nil)
 	}
-	books, err := commission.Open(ctx, dsn)
+	books, err := commission.Open(ctx, dsn, commission.InZone(j.config.Commission.Zone()))
 	if err != nil {
 		return err
 	}

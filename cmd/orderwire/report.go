@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strconv"
+	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,103 +19,125 @@ import (
 	"github.com/orderwire/orderwire/sinks/commission"
 )
 
+// reporter holds what the commands of report share.
+type reporter struct {
+	*options
+	file, form string
+	filter     commission.Filter
+	on         string // day of ageing and overdue
+}
+
+// table is an answer as text, and as it stands in JSON.
+type table struct {
+	header []string
+	rows   [][]string
+	value  any
+}
+
 func newReport(o *options) *cobra.Command {
-	var file, form string
-	var filter commission.Filter
-	c := &cobra.Command{
-		Use:   "report -c FILE",
-		Short: "Print the commission sums",
-		Long: `Prints orders, order amount and commission by account, program, website, sub id,
-currency, status and day of order. Every order counts once, under its present
-status: a pending one with its estimate in the order's currency, a confirmed or
-approved one with its confirmed commission in the charge currency, an invalid one
-with no commission. It works beside a running "orderwire run" and after it.`,
-		Example: `  orderwire report -c orderwire.yaml
-  orderwire report -c orderwire.yaml -o json --status 2 --from 2026-11-01`,
-		Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return report(c.Context(), o, file, form, filter) },
-	}
-	configFlag(c, &file)
-	outputFlag(c, &form, "table", "csv", "json")
-	for _, f := range []struct {
-		to         *string
-		name, help string
-	}{
-		{&filter.Account, "account", "only this account"}, {&filter.ProgramID, "program", "only this program"},
-		{&filter.WebsiteID, "website", "only this website"}, {&filter.SubID, "sub-id", "only this sub id"},
-		{&filter.Currency, "currency", "only this currency"}, {&filter.Status, "status", "only this status: -1, 0, 1, 2 or its name"},
-		{&filter.From, "from", "first day of order, YYYY-MM-DD"}, {&filter.To, "to", "last day of order, YYYY-MM-DD"},
-	} {
-		c.Flags().StringVar(f.to, f.name, "", f.help)
-	}
+	c := newEarnings(o, "report", "Print the commission books: earnings, statements of months, ageing, …")
+	c.AddCommand(newEarnings(o, "earnings", "Print the commission sums (as report alone does)"), newSubIDs(o), newStatement(o), newCloseMonth(o),
+		newAgeing(o), newReversals(o), newOverdue(o), newSettled(o), newConversions(o))
 	return c
 }
 
-func report(ctx context.Context, o *options, file, form string, filter commission.Filter) (err error) {
-	c, err := config.Load(file)
+// command returns a command that reads the books and prints a table.
+func (r *reporter) command(use, short string, read func(context.Context, *commission.Reader, time.Time) (*table, error)) *cobra.Command {
+	c := &cobra.Command{
+		Use: use + " -c FILE", Short: short, Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return r.print(c.Context(), read) },
+	}
+	configFlag(c, &r.file)
+	outputFlag(c, &r.form, "table", "csv", "json")
+	return c
+}
+
+func (r *reporter) print(ctx context.Context, read func(context.Context, *commission.Reader, time.Time) (*table, error)) (err error) {
+	c, err := config.Load(r.file)
 	if err != nil {
 		return err
 	}
-	books, err := commission.OpenReader(ctx, string(c.Commission.DSN))
+	zone := c.Commission.Zone()
+	books, err := commission.OpenReader(ctx, string(c.Commission.DSN), commission.InZone(zone))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, books.Close()) }()
-	sums, err := books.Report(ctx, filter)
-	var wrong *commission.FilterError
-	if errors.As(err, &wrong) {
+	t, err := read(ctx, books, time.Now().In(zone))
+	if err != nil {
+		return reportError(err)
+	}
+	return t.print(r.out, r.form)
+}
+
+// reportError tells wrong usage from failures.
+func reportError(err error) error {
+	var filter *commission.FilterError
+	var rate *commission.RateError
+	if errors.As(err, &filter) || errors.As(err, &rate) && rate.Line > 0 {
 		return usageError{err}
 	}
-	if err != nil {
-		return err
-	}
-	return printSums(o.out, form, sums)
+	return err
 }
 
-func printSums(w io.Writer, form string, sums []commission.Sum) error {
+// filterFlags adds the flags of the filter with these names, all without.
+func (r *reporter) filterFlags(c *cobra.Command, names ...string) {
+	f := &r.filter
+	for _, flag := range []struct {
+		to         *string
+		name, help string
+	}{
+		{&f.Account, "account", "only this account"}, {&f.ProgramID, "program", "only this program"},
+		{&f.WebsiteID, "website", "only this website"}, {&f.SubID, "sub-id", "only this sub id"},
+		{&f.Currency, "currency", "only this currency"}, {&f.Status, "status", "only this status: -1, 0, 1, 2 or its name"},
+		{&f.From, "from", "first day, YYYY-MM-DD"}, {&f.To, "to", "last day, YYYY-MM-DD"},
+	} {
+		if len(names) == 0 || strings.Contains(" "+strings.Join(names, " ")+" ", " "+flag.name+" ") {
+			c.Flags().StringVar(flag.to, flag.name, "", flag.help)
+		}
+	}
+}
+
+// dayFlag adds the flag for the day of the report.
+func (r *reporter) dayFlag(c *cobra.Command) {
+	c.Flags().StringVar(&r.on, "on", "", "the day to look from, YYYY-MM-DD (default today, in commission.time_zone)")
+}
+
+func (r *reporter) day(now time.Time) string {
+	if r.on != "" {
+		return r.on
+	}
+	return now.Format(time.DateOnly)
+}
+
+// readRates reads the file of rates.
+func readRates(path string) (rates *commission.Rates, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("--rates: %w", err)}
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	return commission.ReadRates(file)
+}
+
+func (t *table) print(w io.Writer, form string) error {
 	switch form {
 	case "json":
-		if sums == nil {
-			sums = []commission.Sum{}
-		}
-		return printJSON(w, sums)
+		return printJSON(w, t.value)
 	case "csv":
-		return printCSV(w, sums)
-	default:
-		return printTable(w, sums)
-	}
-}
-
-func columns(s *commission.Sum) []string {
-	return []string{
-		s.Account, s.ProgramID, s.WebsiteID, s.SubID, s.Day, s.StatusName, s.Currency,
-		strconv.FormatInt(s.Orders, 10), s.OrderAmount.String(), s.Commission.String(),
-	}
-}
-
-var header = []string{"account", "program", "website", "sub_id", "day", "status", "currency", "orders", "order_amount", "commission"}
-
-func printCSV(w io.Writer, sums []commission.Sum) error {
-	out := csv.NewWriter(w)
-	if err := out.Write(header); err != nil {
-		return err
-	}
-	for i := range sums {
-		if err := out.Write(columns(&sums[i])); err != nil {
+		out := csv.NewWriter(w)
+		if err := out.WriteAll(append([][]string{t.header}, t.rows...)); err != nil {
 			return err
 		}
+		return out.Error()
+	default:
+		return printTable(w, append([][]string{t.header}, t.rows...))
 	}
-	out.Flush()
-	return out.Error()
 }
 
-func printTable(w io.Writer, sums []commission.Sum) error {
+func printTable(w io.Writer, rows [][]string) error {
 	out := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	for i := -1; i < len(sums); i++ {
-		row := header
-		if i >= 0 {
-			row = columns(&sums[i])
-		}
+	for _, row := range rows {
 		for _, cell := range row {
 			if _, err := fmt.Fprintf(out, "%s\t", describe.OrNone(cell)); err != nil {
 				return err
@@ -124,3 +149,14 @@ func printTable(w io.Writer, sums []commission.Sum) error {
 	}
 	return out.Flush()
 }
+
+// tableOf makes a table of rows that are values as well.
+func tableOf[T any](all []T, columns func(*T) []string, header ...string) *table {
+	t := &table{header: header, value: all}
+	for i := range all {
+		t.rows = append(t.rows, columns(&all[i]))
+	}
+	return t
+}
+
+func number(n int64) string { return strconv.FormatInt(n, 10) }

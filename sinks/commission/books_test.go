@@ -2,6 +2,7 @@ package commission
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"os"
 	"path/filepath"
@@ -97,24 +98,34 @@ func TestSameNumberInAnotherProgramOrAccountIsAnotherOrder(t *testing.T) {
 	expect(t, "three orders", lines(t, b.Reader, Filter{}), confirmedLine[2:], confirmedLine, confirmedLine)
 }
 
+// crash gets as far as the commit, and does not end the transaction.
+func crash(t testing.TB, b *Books, batch ...schema.Entry) *sql.Tx {
+	t.Helper()
+	states := make([]state, len(batch))
+	for i := range batch {
+		var err error
+		if states[i], err = newState(&batch[i], b.text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tx, err := b.writer.db.BeginTx(t.Context(), nil)
+	if err == nil {
+		err = b.apply(t.Context(), &session{writer: b.writer, tx: tx, here: map[string]*sql.Stmt{}}, states)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tx
+}
+
 // A crash leaves on disk what was there before the commit: the files are taken
 // as they are in the middle of a transaction.
 func TestCrashBeforeCommit(t *testing.T) {
 	t.Parallel()
-	b, path := open(t)
+	b, path := openFile(t)
 	write(t, b, entry(1, 1, order("a", status("0"))))
-	tx, err := b.writer.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
 	e := entry(2, 2, order("a"))
-	s, err := newState(&e)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := apply(t.Context(), tx, []state{s}); err != nil {
-		t.Fatal(err)
-	}
+	tx := crash(t, b, e)
 	copied := filepath.Join(t.TempDir(), "copy.db")
 	for _, suffix := range []string{"", "-wal"} {
 		data, err := os.ReadFile(path + suffix)

@@ -1,8 +1,14 @@
 package commission
 
 import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +16,8 @@ import (
 )
 
 var observed = time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
+
+func same(s string) string { return s }
 
 // order returns a confirmed order in two currencies.
 func order(sn string, edit ...func(*schema.Order)) schema.Order {
@@ -37,16 +45,71 @@ func entry(sequence, v uint64, o schema.Order) schema.Entry {
 }
 
 func entryOf(kind schema.EventType, sequence, v uint64, o schema.Order) schema.Entry {
-	e := schema.NewEvent(kind, schema.Data{
-		Account: "main", TimeZone: "Asia/Shanghai", Version: v, ObservedAt: observed.Add(time.Duration(sequence) * time.Second), Order: o,
-	})
+	return entryAt(observed.Add(time.Duration(sequence)*time.Second), kind, sequence, v, o)
+}
+
+func entryAt(at time.Time, kind schema.EventType, sequence, v uint64, o schema.Order) schema.Entry {
+	e := schema.NewEvent(kind, schema.Data{Account: "main", TimeZone: "Asia/Shanghai", Version: v, ObservedAt: at, Order: o})
 	return schema.Entry{Sequence: sequence, Event: e}
+}
+
+// postgresVariable holds the address of the PostgreSQL server, postgres://...,
+// that the tests use. Without it they use SQLite.
+const postgresVariable = "ORDERWIRE_TEST_POSTGRES"
+
+// newDSN returns the address of a new database: a file, or, with a server to
+// use, a schema of its own.
+func newDSN(t testing.TB) string {
+	t.Helper()
+	server := os.Getenv(postgresVariable)
+	if server == "" {
+		return newFile(t)
+	}
+	schema := "c" + strings.ToLower(rand.Text())
+	administer(t, server, "CREATE SCHEMA "+schema)
+	t.Cleanup(func() { administer(t, server, "DROP SCHEMA "+schema+" CASCADE") })
+	return server + map[bool]string{true: "&", false: "?"}[strings.Contains(server, "?")] + "search_path=" + schema
+}
+
+func newFile(t testing.TB) string { return filepath.Join(t.TempDir(), "books", "commission.db") }
+
+func administer(t testing.TB, dsn, query string) {
+	t.Helper()
+	db, _ := connect(t, dsn)
+	_, err := db.ExecContext(context.Background(), query)
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// connect opens the database itself.
+func connect(t testing.TB, dsn string) (*sql.DB, *place) {
+	t.Helper()
+	at, err := placeOf(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := at.openWriter(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db, at
 }
 
 func open(t testing.TB) (*Books, string) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "books", "commission.db")
-	b, err := Open(t.Context(), path)
+	return openAt(t, newDSN(t))
+}
+
+// openFile opens books in a file, also when the tests use a server.
+func openFile(t testing.TB) (*Books, string) {
+	t.Helper()
+	return openAt(t, newFile(t))
+}
+
+func openAt(t testing.TB, dsn string) (*Books, string) {
+	t.Helper()
+	b, err := Open(t.Context(), dsn)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +118,7 @@ func open(t testing.TB) (*Books, string) {
 			t.Error(err)
 		}
 	})
-	return b, path
+	return b, dsn
 }
 
 func write(t testing.TB, b *Books, batch ...schema.Entry) {

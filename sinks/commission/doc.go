@@ -1,24 +1,27 @@
-// Package commission keeps the commission books: which commission each order
-// earns today, and the sums of that by day, program, website, sub id, currency
-// and settlement status, in an SQL database (SQLite in this version).
+// Package commission keeps the commission books in an SQL database: which
+// commission each order earns today, and a ledger of how it came to that, with
+// months that are closed one after another.
 //
 // # Data flow
 //
-//	log ─► runner (package pipeline) ─► Books.Write ─► commission_orders ─► Reader.Report
-//	                                      one transaction   one row an order   Reader.Totals
-//	                                    ─► commission_position
+//	log ─► runner (package pipeline) ─► Books.Write ─► commission_orders      one row an order
+//	                                      one transaction  ledger_transactions   one row a change of money
+//	                                                       ledger_entries        its lines
+//	                                                       sums by day and month
+//	                                                     ─► commission_position
 //
 // Of each order the books hold one row: its state after its newest event, and
-// what it counts as in that state. A report sums the rows, so it is right after
-// any sequence of changes; there are no running totals that could drift.
+// what it counts as in that state. Beside it stands the ledger, which only grows.
+// Sums are kept in the same transaction, as differences between the row before
+// and after; the property test holds them to a recomputation from the events.
 //
 // # Delivery guarantee
 //
 // Exactly once, in effect. A batch and the position behind it are committed in
 // one transaction that is on disk when [Books.Write] returns: after a crash
 // either both are there or neither, and the runner goes on behind the position.
-// An event changes its order's row only if its version is newer, so a batch
-// that comes again, in whole or in part, from wherever, changes nothing.
+// An event changes its order's row, and is posted, only if its version is newer,
+// so a batch that comes again, in whole or in part, from wherever, changes nothing.
 //
 // # The rules
 //
@@ -34,8 +37,49 @@
 // order without ChargeCurrency counts in Currency. An order that has vanished
 // from the network keeps its last state.
 //
-// # Readers
+// # The ledger
 //
-// The database is in WAL mode: [OpenReader] reads beside a running writer, in
-// this or in another process, and neither waits for the other.
+// An order stands with its commission in one account: estimated, confirmed or
+// approved while it earns, reversed when it is lost. From where it stood to where
+// it stands now (a and b are commissions, X and Y accounts, c a currency):
+//
+//	recognised  nothing → Y b          Y +b, earnings −b
+//	adjusted    X a → X b              X +(b−a), adjustment −(b−a)
+//	moved       X a → Y b              X −a, Y +b, adjustment −(b−a)
+//	converted   X a in c → Y b in d    X −a, conversion +a in c; Y +b, conversion −b in d
+//	reversed    X a → lost             X −a, reversed +a
+//	restored    lost a → Y b           as moved or converted, from reversed
+//
+// So the lines of a transaction add up to 0 in each currency, which the code
+// checks before it writes. An order that was never more than lost stands nowhere.
+// Lines of 0 are left out, and a transaction without lines is none.
+//
+// A transaction is posted on the day of observed_at in the zone of the books, or,
+// when that month is closed, on the first open day. It then names in corrects the
+// order's newest transaction in a closed month, as does every later one of such an
+// order. The months are closed in their order, see [Books.CloseMonth]; what a closed
+// month held is kept with a SHA-256 over its entries, see [Reader.CheckMonth].
+//
+// Books of version 1, which had no ledger, begin it with an opening transaction
+// for each order that earns, dated by its last observation, in UTC.
+//
+// # The sums
+//
+// Orders, order amount and commission are added up by day, program, website, sub
+// id, link, currency and status; the day is that of the order, of the settlement
+// as the network writes it, or of the posting. By posting means what a day changed:
+// an order that goes from one status to another is taken out of the one and put
+// into the other. The same is kept by program alone and by sub id alone, so that a
+// report reads few rows. Beside that the books keep what was estimated and what
+// came of settled orders, and how many days approvals took.
+//
+// # Databases
+//
+// SQLite and PostgreSQL have the same tables, from the same migrations; a dialect
+// holds what differs. One row holds the position and the numbers given out last. A
+// writer locks it first, so two of them take turns.
+//
+// An SQLite database is in WAL mode: [OpenReader] reads beside a running writer,
+// in this or in another process, and neither waits for the other. In PostgreSQL a
+// batch is written as arrays, one statement for each table.
 package commission

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // What a [StoreError] may wrap.
@@ -15,7 +14,8 @@ var (
 	ErrFull = errors.New("no space left")
 	// ErrLocked says that another process holds the database's write lock.
 	ErrLocked = errors.New("locked by another process")
-	// ErrAccess says that the file or its folder cannot be opened or written.
+	// ErrAccess says that the file or its folder cannot be opened or written, or
+	// that the server cannot be reached or refuses.
 	ErrAccess = errors.New("cannot be opened or written")
 	// ErrDamaged says that the file is no SQLite database, or a broken one.
 	ErrDamaged = errors.New("not a usable SQLite database")
@@ -23,6 +23,9 @@ var (
 	ErrNotBooks = errors.New("holds no commission books")
 	// ErrSchema says that another version of Orderwire made the tables.
 	ErrSchema = errors.New("tables of another version of Orderwire")
+	// ErrUnbalanced says that a transaction of the ledger would not add up to
+	// zero, which is a mistake of this program. Nothing of the batch is written.
+	ErrUnbalanced = errors.New("a transaction does not balance")
 	// ErrDSN says that the address of the database cannot be used.
 	ErrDSN = errors.New("cannot be used as commission database")
 )
@@ -30,7 +33,7 @@ var (
 // StoreError says what the books could not do, where, and what to do about it.
 type StoreError struct {
 	Op    string // "open", "write", "report", …
-	Where string // path of the file; of any other address only the scheme
+	Where string // path of the file, or the server and its database; of an address that cannot be used only the scheme
 	Hint  string // what to do, "" when there is nothing to say
 	Cause error  // wraps one of this package's errors where one fits
 }
@@ -87,31 +90,19 @@ func storeError(op, where string, err error) error {
 		return known
 	}
 	e := &StoreError{Op: op, Where: where, Cause: err}
-	if engine, ok := errors.AsType[*sqlite.Error](err); ok {
-		hint, kind := explain(engine.Code())
-		e.Hint = hint
-		if kind != nil {
-			e.Cause = fmt.Errorf("%w: %w", kind, err)
-		}
+	hint, kind := explain(err)
+	e.Hint = hint
+	if kind != nil {
+		e.Cause = fmt.Errorf("%w: %w", kind, err)
 	}
 	return e
 }
 
-// explain maps a result code of SQLite to a hint and an error of this package,
+// explain maps an error of a database to a hint and an error of this package,
 // nil when none fits.
-func explain(code int) (hint string, kind error) {
-	switch code & 0xff {
-	case sqlite3.SQLITE_FULL:
-		return "free space on that disk; the batch is tried again and nothing is lost", ErrFull
-	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
-		return "end the other process that writes to this file, for instance a second orderwire run or an open sqlite3 shell", ErrLocked
-	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN:
-		return "check that this user may write the file and its folder, where SQLite keeps its -wal and -shm files", ErrAccess
-	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
-		return "move the file away; the books are built again from the log", ErrDamaged
-	case sqlite3.SQLITE_IOERR:
-		return "check the disk and the system's log", nil
-	default:
-		return "", nil
+func explain(err error) (hint string, kind error) {
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+		return explainSQLite(e.Code())
 	}
+	return postgresError(err)
 }

@@ -1,11 +1,16 @@
 package commission
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"embed"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"regexp"
+	"strings"
 
 	"github.com/pressly/goose/v3"
 )
@@ -19,8 +24,8 @@ const migrationTable = "commission_migrations"
 
 // migrate brings the tables to the version of this program, or leaves a newer
 // one alone and says so. Processes that start together may all call it.
-func migrate(ctx context.Context, db *sql.DB, where string) error {
-	p, err := newProvider(db)
+func migrate(ctx context.Context, db *sql.DB, at *place) error {
+	p, err := newProvider(db, at.dialect)
 	if err != nil {
 		return err
 	}
@@ -29,7 +34,7 @@ func migrate(ctx context.Context, db *sql.DB, where string) error {
 		return err
 	}
 	if have > want {
-		return schemaError(where, have, want)
+		return schemaError(at.where, have, want)
 	}
 	if _, err = p.Up(ctx); err == nil {
 		return nil
@@ -41,26 +46,28 @@ func migrate(ctx context.Context, db *sql.DB, where string) error {
 	return err
 }
 
-func newProvider(db *sql.DB) (*goose.Provider, error) {
+func newProvider(db *sql.DB, d *dialect) (*goose.Provider, error) {
 	dir, err := fs.Sub(migrationFiles, "migrations")
 	if err != nil {
 		return nil, err
 	}
-	return goose.NewProvider(goose.DialectSQLite3, db, dir,
-		goose.WithTableName(migrationTable), goose.WithDisableGlobalRegistry(true))
+	if d.name == goose.DialectSQLite3 {
+		dir = forSQLite{dir}
+	}
+	options := []goose.ProviderOption{goose.WithTableName(migrationTable), goose.WithDisableGlobalRegistry(true)}
+	return goose.NewProvider(d.name, db, dir, append(options, d.options...)...)
 }
 
 // checkSchema is migrate for one who may only read.
-func checkSchema(ctx context.Context, db *sql.DB, where string) error {
-	p, err := newProvider(db)
+func checkSchema(ctx context.Context, db *sql.DB, at *place) error {
+	p, err := newProvider(db, at.dialect)
 	if err != nil {
 		return err
 	}
 	sources := p.ListSources()
 	want := sources[len(sources)-1].Version
 	var tables int
-	const countTable = "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = '" + migrationTable + "'"
-	if err := db.QueryRowContext(ctx, countTable).Scan(&tables); err != nil {
+	if err := db.QueryRowContext(ctx, at.rebind(at.hasTable), migrationTable).Scan(&tables); err != nil {
 		return err
 	}
 	var have int64
@@ -71,7 +78,7 @@ func checkSchema(ctx context.Context, db *sql.DB, where string) error {
 		}
 	}
 	if have != want {
-		return schemaError(where, have, want)
+		return schemaError(at.where, have, want)
 	}
 	return nil
 }
@@ -83,10 +90,36 @@ func schemaError(where string, have, want int64) error {
 		e.Cause, e.Hint = ErrNotBooks, "they are made by orderwire run; start that first, or check the path"
 	case have > want:
 		e.Cause = fmt.Errorf("%w: they have version %d, this program knows %d", ErrSchema, have, want)
-		e.Hint = "use the newer orderwire, or give this one a file of its own, which it fills from the log"
+		e.Hint = "use the newer orderwire, or give this one a database of its own, which it fills from the log"
 	default:
 		e.Cause = fmt.Errorf("%w: they have version %d, this program needs %d", ErrSchema, have, want)
 		e.Hint = "start orderwire run of this version once, which brings them up to date"
 	}
 	return e
 }
+
+// forSQLite gives the migrations with what they hold for SQLite alone.
+type forSQLite struct{ fs.FS }
+
+var onlySQLite = regexp.MustCompile(`/\* sqlite: (.*?) \*/`)
+
+// Open opens a migration.
+func (f forSQLite) Open(name string) (fs.File, error) {
+	file, err := f.FS.Open(name)
+	if err != nil || !strings.HasSuffix(name, ".sql") {
+		return file, err
+	}
+	text, err := io.ReadAll(file)
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return &rewritten{File: file, text: bytes.NewReader(onlySQLite.ReplaceAll(text, []byte("$1")))}, nil
+}
+
+type rewritten struct {
+	fs.File
+	text io.Reader
+}
+
+// Read reads the migration.
+func (r *rewritten) Read(p []byte) (int, error) { return r.text.Read(p) }

@@ -16,7 +16,7 @@ import (
 // exec runs SQL behind the books' back.
 func exec(t *testing.T, b *Books, query string) {
 	t.Helper()
-	if _, err := b.writer.ExecContext(t.Context(), query); err != nil {
+	if _, err := b.writer.db.ExecContext(t.Context(), query); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -72,15 +72,16 @@ func TestFilePath(t *testing.T) {
 		}
 	}
 	for dsn, want := range map[string]string{
-		"":                                   "needs a file",
-		":memory:":                           "needs a file",
-		"file::memory:":                      "needs a file",
-		"postgres://u:secret@db/orderwire":   "PostgreSQL is not yet supported by this version",
-		"postgresql://u:secret@db/orderwire": "PostgreSQL is not yet supported by this version",
-		"mysql://u:secret@db/orderwire":      "unknown kind of database",
-		"file://secret@server/c.db":          "no URL of a file on this machine",
-		"file:c.db?_pragma=secret":           "takes no parameters",
-		"file:":                              "has no path",
+		"":                                 "needs a file",
+		":memory:":                         "needs a file",
+		"file::memory:":                    "needs a file",
+		"postgres://u:sec/ret@db:secret/x": "no address of a PostgreSQL database",
+		"postgresql://secret@h:port/x":     "%2F",
+		"postgres://h/x?sslmode=secret":    "no address",
+		"mysql://u:secret@db/orderwire":    "unknown kind of database",
+		"file://secret@server/c.db":        "no URL of a file on this machine",
+		"file:c.db?_pragma=secret":         "takes no parameters",
+		"file:":                            "has no path",
 	} {
 		_, err := Open(t.Context(), dsn)
 		failure(t, err, ErrDSN, "", want)
@@ -126,16 +127,16 @@ func TestReaderWithoutBooks(t *testing.T) {
 func TestOtherVersionsOfTheTables(t *testing.T) {
 	t.Parallel()
 	b, path := open(t)
-	exec(t, b, "INSERT INTO "+migrationTable+" (version_id, is_applied) VALUES (99, 1)")
+	exec(t, b, "INSERT INTO "+migrationTable+" (version_id, is_applied) VALUES (99, TRUE)")
 	_, err := Open(t.Context(), path)
-	failure(t, err, ErrSchema, path, "they have version 99, this program knows 1; use the newer orderwire")
+	failure(t, err, ErrSchema, b.where, "they have version 99, this program knows 3; use the newer orderwire")
 	_, err = OpenReader(t.Context(), path)
-	failure(t, err, ErrSchema, path, "use the newer orderwire")
+	failure(t, err, ErrSchema, b.where, "use the newer orderwire")
 }
 
 func TestFull(t *testing.T) {
 	t.Parallel()
-	b, path := open(t)
+	b, path := openFile(t)
 	write(t, b, entry(1, 1, order("a")))
 	exec(t, b, "PRAGMA max_page_count = 1") // means: no more than now
 	batch := history(400)
@@ -148,13 +149,13 @@ func TestFull(t *testing.T) {
 
 func TestLocked(t *testing.T) {
 	t.Parallel()
-	b, path := open(t)
+	b, path := openFile(t)
 	other, err := Open(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer other.Close()
-	tx, err := other.writer.BeginTx(t.Context(), nil)
+	tx, err := other.writer.db.BeginTx(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +190,7 @@ func TestUnusableFiles(t *testing.T) {
 // Several processes may start at once on a new file.
 func TestOpenTogether(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "commission.db")
+	path := newDSN(t)
 	var all sync.WaitGroup
 	for range 6 {
 		all.Go(func() {
@@ -235,6 +236,8 @@ func TestSameBooks(t *testing.T) {
 		{path, path, true}, {path, "file:" + path, true}, {path, filepath.Join(dir, "link.db"), true},
 		{path, filepath.Join(dir, "other.db"), false}, {"none.db", filepath.Join(wd, "none.db"), true},
 		{"none.db", "./none.db", true}, {"none.db", "other.db", false}, {path, "mysql://there", true},
+		{path, "postgres://h/x", false}, {"postgres://h/x", "postgresql://u:p@h:5432/x", true}, {"postgres://h/x", "postgres://h/y", false},
+		{"postgres://h/x", "postgres://h/x?search_path=s", false},
 	} {
 		if got := SameBooks(tt.a, tt.b); got != tt.same {
 			t.Errorf("%s and %s: %v", tt.a, tt.b, got)

@@ -40,30 +40,31 @@ type Order struct {
 // fewOrders is how many orders an answer has by default.
 const fewOrders = 50
 
-const orderColumns = "account, program_id, order_sn, version, sequence, observed_at, vanished, program_name, website_id, sub_id, " +
+const foundColumns = "account, program_id, order_sn, version, sequence, observed_at, vanished, program_name, website_id, sub_id, " +
 	"day, status, currency, order_amount, commission"
 
 // Orders returns a page of the orders that f chooses, those that changed last
 // first, and how many it chooses in all. The error is a [*FilterError] or a
 // [*StoreError].
 func (r *Reader) Orders(ctx context.Context, f OrderFilter) (orders []Order, total int64, err error) {
-	where, args, err := f.conditions()
+	where, args, err := f.conditions(r.text)
 	if err != nil {
 		return nil, 0, err
 	}
 	if f.Limit <= 0 {
 		f.Limit = fewOrders
 	}
-	if err := r.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM commission_orders"+where, args...).Scan(&total); err != nil {
-		return nil, 0, storeError("count orders", r.where, err)
+	if err := r.db.QueryRowContext(ctx, r.rebind("SELECT COUNT(*) FROM commission_orders"+where), args...).Scan(&total); err != nil {
+		return nil, 0, r.fail("count orders", err)
 	}
-	query := "SELECT " + orderColumns + " FROM commission_orders" + where + " ORDER BY sequence DESC, account, program_id, order_sn LIMIT ? OFFSET ?"
-	orders, err = collect(ctx, r.db, scanOrder, query, append(args, int64(f.Limit), int64(max(f.Offset, 0)))...)
-	return orders, total, storeError("search orders", r.where, err)
+	query := "SELECT " + foundColumns + " FROM commission_orders" + where + " ORDER BY sequence DESC, account, program_id, order_sn LIMIT ? OFFSET ?"
+	orders, err = collect(ctx, r.db, scanOrder, r.rebind(query), append(args, int64(f.Limit), int64(max(f.Offset, 0)))...)
+	return orders, total, r.fail("search orders", err)
 }
 
-// conditions returns the condition, with its leading WHERE, and its arguments.
-func (f *OrderFilter) conditions() (string, []any, error) {
+// conditions returns the condition, with its leading WHERE, and its arguments, as
+// the books store texts.
+func (f *OrderFilter) conditions(text func(string) string) (string, []any, error) {
 	if err := errors.Join(checkDay("from", f.From), checkDay("to", f.To)); err != nil {
 		return "", nil, err
 	}
@@ -79,7 +80,7 @@ func (f *OrderFilter) conditions() (string, []any, error) {
 		{"day >= ?", f.From}, {"day <> '' AND day <= ?", f.To}, {`order_sn LIKE ? ESCAPE '\'`, part},
 	} {
 		if c.value != "" {
-			all, args = append(all, c.condition), append(args, storable(c.value))
+			all, args = append(all, c.condition), append(args, text(storable(c.value)))
 		}
 	}
 	if all == nil {

@@ -2,6 +2,7 @@ package commission
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -13,20 +14,28 @@ import (
 )
 
 // TestBooksEqualTheRecomputation writes a random log in random batches, with
-// doubles, replays from earlier places, crashes before the commit and restarts,
-// and compares the books after each step with sums over the last versions.
+// doubles, replays from earlier places, crashes before any statement and before
+// the commit, restarts and closings of months, and holds the books after each
+// step to what other code makes of the events.
 func TestBooksEqualTheRecomputation(t *testing.T) {
 	t.Parallel()
-	b, path := open(t)
+	b, dsn := open(t)
 	rapid.Check(t, func(rt *rapid.T) {
-		m := &machine{t: t, books: b, path: path, log: randomLog(rt)}
-		m.exec("DELETE FROM commission_orders")
-		m.exec("UPDATE commission_position SET sequence = 0")
-		steps := map[string]func(*rapid.T){"next": m.next, "replay": m.replay, "crash": m.crash, "restart": m.restart}
-		names := rapid.SampledFrom([]string{"next", "next", "next", "replay", "replay", "crash", "crash", "restart"})
-		for _, name := range rapid.SliceOfN(names, 1, 12).Draw(rt, "steps") {
+		m := &machine{t: t, books: b, dsn: dsn, log: randomLog(rt), statements: map[string]*Statement{}, closedAt: map[int64]string{}}
+		for _, table := range []string{"commission_orders", "ledger_transactions", "ledger_entries", "ledger_balances", "ledger_months", "ledger_closings",
+			"commission_dimensions", "commission_sums", "commission_settled", "commission_approvals"} {
+			m.exec("DELETE FROM " + table)
+		}
+		m.exec("UPDATE commission_position SET sequence = 0, last_order = 0, last_transaction = 0, last_dimension = 0")
+		clear(b.dimensions.known)
+		steps := map[string]func(*rapid.T){"next": m.next, "replay": m.replay, "crash": m.crash, "restart": m.restart, "close": m.close}
+		names := rapid.SampledFrom([]string{"next", "next", "next", "next", "replay", "crash", "crash", "restart", "close", "close"})
+		for _, name := range rapid.SliceOfN(names, 1, 8).Draw(rt, "steps") {
 			steps[name](rt)
 			m.compare(rt)
+			m.compareLedger(rt)
+			m.compareMonths(rt)
+			m.compareSums(rt)
 		}
 		b = m.books // a restart has replaced them
 	})
@@ -39,13 +48,17 @@ func TestBooksEqualTheRecomputation(t *testing.T) {
 type machine struct {
 	t     *testing.T
 	books *Books
-	path  string
+	dsn   string
 	log   []schema.Entry
 	taken int
+
+	closed     string                // last closed month
+	statements map[string]*Statement // of the closed months, as they were then
+	closedAt   map[int64]string      // by transaction: the last month that was closed when it was posted
 }
 
 func (m *machine) exec(query string) {
-	if _, err := m.books.writer.ExecContext(m.t.Context(), query); err != nil {
+	if _, err := m.books.writer.db.ExecContext(m.t.Context(), query); err != nil {
 		m.t.Fatal(err)
 	}
 }
@@ -74,25 +87,23 @@ func (m *machine) write(rt *rapid.T, from, to int) {
 	m.taken = max(m.taken, to)
 }
 
-// crash gets as far as the commit.
+// crash fails before one of the statements or before the commit.
 func (m *machine) crash(rt *rapid.T) {
 	to := rapid.IntRange(m.taken, len(m.log)).Draw(rt, "to")
-	states := make([]state, 0, to-m.taken)
-	for i := m.taken; i < to; i++ {
-		s, err := newState(&m.log[i])
-		if err != nil {
-			rt.Fatal(err)
+	left := rapid.IntRange(0, 8).Draw(rt, "statements before the crash")
+	crash := errors.New("crash")
+	m.books.writer.fault = func() error {
+		if left--; left < 0 {
+			return crash
 		}
-		states = append(states, s)
+		return nil
 	}
-	tx, err := m.books.writer.BeginTx(m.t.Context(), nil)
-	if err != nil {
-		rt.Fatal(err)
-	}
-	if err := apply(m.t.Context(), tx, states); err != nil {
-		rt.Error(err)
-	}
-	if err := tx.Rollback(); err != nil {
+	err := m.books.Write(m.t.Context(), m.log[m.taken:to])
+	m.books.writer.fault = nil
+	switch {
+	case err == nil:
+		m.taken = to
+	case !errors.Is(err, crash):
 		rt.Fatal(err)
 	}
 }
@@ -102,9 +113,31 @@ func (m *machine) restart(rt *rapid.T) {
 		rt.Fatal(err)
 	}
 	var err error
-	if m.books, err = Open(m.t.Context(), m.path); err != nil {
+	if m.books, err = Open(m.t.Context(), m.dsn); err != nil {
 		rt.Fatal(err)
 	}
+}
+
+// close closes the first open month that holds something.
+func (m *machine) close(rt *rapid.T) {
+	var month string
+	query := "SELECT COALESCE(MIN(month), '') FROM ledger_transactions WHERE month > '" + m.closed + "'"
+	if err := m.books.db.QueryRowContext(m.t.Context(), query).Scan(&month); err != nil {
+		rt.Fatal(err)
+	}
+	if month == "" {
+		return
+	}
+	before := statement(m.t, m.books.Reader, month)
+	c, err := m.books.CloseMonth(m.t.Context(), month, observed.AddDate(10, 0, 0))
+	if err != nil {
+		rt.Fatal(err)
+	}
+	s := statement(m.t, m.books.Reader, month)
+	if !slices.Equal(s.Lines, before.Lines) || !s.Closed || *s.Closing != *c {
+		rt.Fatalf("closing %s changed it from\n%+v\nto\n%+v", month, before, s)
+	}
+	m.closed, m.statements[month] = month, s
 }
 
 func (m *machine) compare(rt *rapid.T) {
@@ -175,9 +208,12 @@ func randomLog(rt *rapid.T) []schema.Entry {
 		key := program.String() + sn
 		versions[key]++
 		kind := rapid.SampledFrom([]schema.EventType{schema.StatusChanged, schema.OrderUpdated, schema.OrderVanished}).Draw(rt, "type")
-		log[i] = entryOf(kind, uint64(i+1), versions[key], order(sn, func(o *schema.Order) {
+		at := observed.AddDate(0, rapid.IntRange(0, 3).Draw(rt, "month"), 0)
+		log[i] = entryAt(at, kind, uint64(i+1), versions[key], order(sn, func(o *schema.Order) {
 			o.ProgramID, o.WebsiteID, o.SubID = program, one("website", "", "w1"), one("sub id", "", "s1")
+			o.LinkID = one("link", "", "l1")
 			o.OrderTime = one("day", "2026-03-01 10:00:00", "2026-03-02 10:00:00")
+			o.ChargeTime = one("charge day", "", "2026-03-02 10:00:00", "2026-05-02 10:00:00")
 			o.Status = one("status", "-1", "0", "1", "2", "on hold")
 			o.Currency, o.ChargeCurrency = one("currency", "CNY", "USD"), one("charge currency", "", "CNY", "USD")
 			o.OrdersPrice, o.SiterCommission = cents("price"), cents("commission")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -58,51 +59,57 @@ type Total struct {
 }
 
 const (
-	reportColumns = "account, program_id, day, website_id, sub_id, currency, status"
-	sumColumns    = ", COUNT(*), SUM(order_amount), SUM(commission) FROM commission_orders"
-	selectTotals  = "SELECT currency, status" + sumColumns + " GROUP BY currency, status ORDER BY currency, status"
+	reportColumns = "d.account, d.program_id, s.day, d.website_id, d.sub_id, s.currency, s.status"
+	sumOrders     = sumColumnsOf + "1"
+	selectTotals  = "SELECT s.currency, s.status" + sumColumnsAlone + "4" + " GROUP BY s.currency, s.status" + somethingLeft
 )
 
 // Report returns the sums of the orders that f chooses, one for each account,
 // program, day, website, sub id, currency and status, sorted by these in this
 // order, byte by byte. The error is a [*FilterError] or a [*StoreError].
 func (r *Reader) Report(ctx context.Context, f Filter) ([]Sum, error) {
-	where, args, err := f.where()
+	where, args, err := f.where(r.text)
 	if err != nil {
 		return nil, err
 	}
-	query := "SELECT " + reportColumns + sumColumns + where + " GROUP BY " + reportColumns + " ORDER BY " + reportColumns
-	sums, err := collect(ctx, r.db, scanSum, query, args...)
-	return sums, storeError("report", r.where, err)
+	query := "SELECT " + reportColumns + sumOrders + where + " GROUP BY " + reportColumns + somethingLeft
+	sums, err := collect(ctx, r.db, scanSum, r.rebind(query), args...)
+	slices.SortFunc(sums, func(a, b Sum) int { return slices.Compare(a.order(), b.order()) })
+	return sums, r.fail("report", err)
 }
 
 // Totals returns the sums by currency and status, sorted by these. The error is
 // a [*StoreError].
 func (r *Reader) Totals(ctx context.Context) ([]Total, error) {
 	totals, err := collect(ctx, r.db, scanTotal, selectTotals)
-	return totals, storeError("totals", r.where, err)
+	slices.SortFunc(totals, func(a, b Total) int {
+		return slices.Compare([]string{a.Currency, a.Status}, []string{b.Currency, b.Status})
+	})
+	return totals, r.fail("totals", err)
 }
 
-// where returns the condition, with its leading WHERE, and its arguments.
-func (f *Filter) where() (string, []any, error) {
+// order is by what a report is sorted. Databases may sort texts in other ways.
+func (s *Sum) order() []string {
+	return []string{s.Account, s.ProgramID, s.Day, s.WebsiteID, s.SubID, s.Currency, s.Status}
+}
+
+// where returns the conditions, each with a leading AND, and their arguments.
+func (f *Filter) where(text func(string) string) (string, []any, error) {
 	if err := errors.Join(checkDay("from", f.From), checkDay("to", f.To)); err != nil {
 		return "", nil, err
 	}
 	var conditions []string
 	var args []any
 	for _, c := range []struct{ condition, value string }{
-		{"account = ?", f.Account}, {"program_id = ?", f.ProgramID}, {"website_id = ?", f.WebsiteID},
-		{"sub_id = ?", f.SubID}, {"currency = ?", f.Currency}, {"status = ?", statusValue(f.Status)},
-		{"day >= ?", f.From}, {"day <> '' AND day <= ?", f.To},
+		{"d.account = ?", f.Account}, {"d.program_id = ?", f.ProgramID}, {"d.website_id = ?", f.WebsiteID},
+		{"d.sub_id = ?", f.SubID}, {"s.currency = ?", f.Currency}, {"s.status = ?", statusValue(f.Status)},
+		{"s.day >= ?", f.From}, {"s.day <> '' AND s.day <= ?", f.To},
 	} {
 		if c.value != "" {
-			conditions, args = append(conditions, c.condition), append(args, c.value)
+			conditions, args = append(conditions, " AND "+c.condition), append(args, text(c.value))
 		}
 	}
-	if conditions == nil {
-		return "", nil, nil
-	}
-	return " WHERE " + strings.Join(conditions, " AND "), args, nil
+	return strings.Join(conditions, ""), args, nil
 }
 
 func checkDay(field, s string) error {
@@ -149,7 +156,7 @@ func scanTotal(rows *sql.Rows) (Total, error) {
 }
 
 // collect returns all rows of a query, never nil, so that no rows are [] in JSON.
-func collect[T any](ctx context.Context, db *sql.DB, scan func(*sql.Rows) (T, error), query string, args ...any) ([]T, error) {
+func collect[T any](ctx context.Context, db querier, scan func(*sql.Rows) (T, error), query string, args ...any) ([]T, error) {
 	rows, err := db.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err

@@ -22,6 +22,16 @@ type state struct {
 	counted   counted
 	estimated money
 	confirmed money
+
+	// What the books add to it:
+	id                int64
+	dimensionIDs      [levels]int64
+	approvedOn        string // day, "" when not approved
+	stands            standing
+	lastTransaction   int64 // its newest, 0 for none
+	closedTransaction int64 // its newest transaction in a closed month, 0 for none
+	fresh             bool  // not written yet
+	redated           bool  // the day is another one than in the database
 }
 
 // money is an amount and the commission on it, in hundredths of a currency.
@@ -37,8 +47,9 @@ type counted struct {
 	money
 }
 
-// newState reads an order's state from an event. The error is an [*EntryError].
-func newState(e *schema.Entry) (state, error) {
+// newState reads an order's state from an event; text makes the network's texts
+// fit for the database. The error is an [*EntryError].
+func newState(e *schema.Entry, text func(string) string) (state, error) {
 	d := &e.Event.Data
 	o := &d.Order
 	estimated, confirmed, err := amounts(o)
@@ -53,6 +64,12 @@ func newState(e *schema.Entry) (state, error) {
 	}
 	if e.Event.Type == schema.OrderVanished {
 		s.vanished = 1
+	}
+	for _, t := range []*string{
+		&s.key.Account, &s.key.Program, &s.key.OrderSn, &s.programName, &s.websiteID, &s.linkID, &s.subID,
+		&s.counted.status, &s.counted.currency, &s.estimated.currency, &s.confirmed.currency,
+	} {
+		*t = text(*t)
 	}
 	return s, nil
 }

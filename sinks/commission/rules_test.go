@@ -38,7 +38,7 @@ func TestRules(t *testing.T) {
 	}
 	for _, tt := range tests {
 		e := entry(1, 1, order("a", tt.edit))
-		s, err := newState(&e)
+		s, err := newState(&e, same)
 		if err != nil || s.counted != tt.want {
 			t.Errorf("%s: %v, got %+v, want %+v", tt.name, err, s.counted, tt.want)
 		}

@@ -14,12 +14,14 @@ import (
 // The connections of SQLite. Every commit is on disk when it returns
 // (synchronous FULL), since the runner relies on the position. A write
 // transaction takes its lock at its beginning, where it can wait for it. The
-// write-ahead log grows to 32 MiB before it is copied back (8192 pages of
-// 4 KiB), which spares rows that change often from being written each time.
+// write-ahead log grows to 128 MiB before it is copied back (32768 pages of
+// 4 KiB), which spares rows that change often from being written each time; a
+// fourth of that cost a third of the speed. The readers map up to 1 GiB of the
+// file into memory: a report reads many rows of it.
 const (
 	writerParams = "_txlock=immediate&_journal_mode=WAL&_synchronous=FULL&" +
-		"_pragma=cache_size(-16384)&_pragma=wal_autocheckpoint(8192)&_pragma=journal_size_limit(67108864)&"
-	readerParams = "mode=ro&_query_only=1&"
+		"_pragma=cache_size(-65536)&_pragma=wal_autocheckpoint(32768)&_pragma=journal_size_limit(134217728)&"
+	readerParams = "mode=ro&_query_only=1&_pragma=mmap_size(1073741824)&"
 	commonParams = "_busy_timeout=5000&_dqs=0&_error_rc=1"
 
 	readerConnections = 4
@@ -31,13 +33,11 @@ func filePath(dsn string) (string, error) {
 	scheme, _, hasScheme := strings.Cut(dsn, "://")
 	switch {
 	case dsn == "" || strings.Contains(dsn, ":memory:"):
-		return "", dsnError("empty", "needs a file; write a path, ./data/commission.db for instance")
+		return "", dsnError("empty", "needs a file; write a path, ./data/commission.db for instance, or postgres://…")
 	case strings.HasPrefix(dsn, "file:"):
 		return fileURLPath(dsn)
-	case scheme == "postgres" || scheme == "postgresql":
-		return "", dsnError(scheme+"://…", "PostgreSQL is not yet supported by this version; write a path, for SQLite")
 	case hasScheme:
-		return "", dsnError(scheme+"://…", "unknown kind of database; write a path, for SQLite")
+		return "", dsnError(scheme+"://…", "unknown kind of database; write a path, for SQLite, or postgres://user:password@host/database")
 	default:
 		return filepath.Clean(dsn), nil
 	}
@@ -68,7 +68,7 @@ func dsnError(where, problem string) error {
 // openWriter opens the file, which is created with its folder if need be. One
 // connection, because SQLite has one writer.
 func openWriter(path string) (*sql.DB, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil { //nolint:gosec // the operator names the file
 		return nil, &StoreError{Op: "open", Where: path, Hint: "create the folder, or choose another", Cause: err}
 	}
 	db, err := sql.Open("sqlite", sqliteURL(path, writerParams))
@@ -100,22 +100,4 @@ func openReader(path string) (*sql.DB, error) {
 func sqliteURL(path, params string) string {
 	escaped := (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath()
 	return "file:" + escaped + "?" + params + commonParams
-}
-
-// SameBooks reports whether two addresses, as [Open] takes them, name the same
-// database. Of an address that cannot be used it says yes; opening it says why.
-func SameBooks(a, b string) bool {
-	one, errOne := filePath(a)
-	other, errOther := filePath(b)
-	if errOne != nil || errOther != nil || one == other {
-		return true
-	}
-	infoOne, errOne := os.Stat(one)
-	infoOther, errOther := os.Stat(other)
-	if errOne == nil && errOther == nil {
-		return os.SameFile(infoOne, infoOther)
-	}
-	one, errOne = filepath.Abs(one)
-	other, errOther = filepath.Abs(other)
-	return errOne != nil || errOther != nil || one == other
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/orderwire/orderwire/schema"
 	"github.com/orderwire/orderwire/sinks/archive"
+	"github.com/orderwire/orderwire/sinks/commission"
 	"github.com/orderwire/orderwire/sinks/webhook"
 )
 
@@ -53,12 +54,20 @@ func (c *Config) check() error {
 		k.unique(names, path+".name", c.Webhooks[i].Name)
 	}
 	c.Archive.check(k)
-	if strings.Contains(string(c.Commission.DSN), "://") {
-		k.add("commission.dsn", "give a file for SQLite", "databases other than SQLite are not supported by this version")
-	}
+	c.Commission.check(k)
 	c.HTTP.check(k)
 	c.Postback.check(k, c)
 	return errors.Join(k.mistakes...)
+}
+
+func (c *Commission) check(k *checker) {
+	var wrong *commission.StoreError
+	if errors.As(commission.CheckDSN(string(c.DSN)), &wrong) {
+		k.add("commission.dsn", "give a file for SQLite, or postgres://user:password@host/database", "%v", wrong.Cause)
+	}
+	if _, err := time.LoadLocation(c.TimeZone); err != nil {
+		k.add("commission.time_zone", "a name of the IANA list, such as Europe/Berlin", "unknown time zone %q", c.TimeZone)
+	}
 }
 
 func (a *Archive) check(k *checker) {

@@ -170,8 +170,21 @@ const (
 
 // Commission is where the commission sums are kept.
 type Commission struct {
-	// DSN is a file for SQLite; default DATA_DIR/commission.db.
+	// DSN is a file for SQLite, default DATA_DIR/commission.db, or a PostgreSQL
+	// database, postgres://user:password@host/database.
 	DSN Secret `yaml:"dsn" env:"DSN"`
+	// TimeZone is that of the days and months to which the ledger posts, a name of
+	// the IANA list; default UTC. A change does not move what is posted.
+	TimeZone string `yaml:"time_zone" env:"TIME_ZONE"`
+}
+
+// Zone returns TimeZone, which has been checked.
+func (c *Commission) Zone() *time.Location {
+	zone, err := time.LoadLocation(c.TimeZone)
+	if err != nil {
+		return time.UTC
+	}
+	return zone
 }
 
 // Postback is where the network pushes orders to. The address of an account is
@@ -214,6 +227,7 @@ func (c *Config) complete() {
 	orDefault(&c.Archive.RollBytes, 128<<20)
 	orDefault(&c.Archive.RollEvery, Duration(5*time.Minute))
 	orDefault(&c.Postback.Path, postback.DefaultPath)
+	orDefault(&c.Commission.TimeZone, "UTC")
 	orDefault(&c.Commission.DSN, Secret(c.path("commission.db")))
 }
 

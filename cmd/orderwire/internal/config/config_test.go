@@ -181,6 +181,8 @@ func TestMistakes(t *testing.T) {
 		{"embedded token", "accounts:", "nats:\n  token: S3CR3T\naccounts:", `f:2: nats.token: credentials are of no use with the embedded server (set nats.url)`},
 		{"no address", "accounts:", "nats:\n  url: nats://a:S3CR3T@h:x\naccounts:", `f:2: nats.url: not the address of a server (write nats://host:4222, several separated by commas)`},
 		{"scheme", "accounts:", "nats:\n  url: http://h\naccounts:", `f:2: nats.url: there is no scheme "http" (nats, tls, ws or wss)`},
+		{"books", "accounts:", "commission: {dsn: 'mysql://u:p@h/x'}\naccounts:", `f:1: commission.dsn: cannot be used as commission database: unknown kind of database; write a path, for SQLite, or postgres://user:password@host/database (give a file for SQLite, or postgres://user:password@host/database)`},
+		{"zone of the books", "accounts:", "commission: {time_zone: Mars}\naccounts:", `f:1: commission.time_zone: unknown time zone "Mars" (a name of the IANA list, such as Europe/Berlin)`},
 		{"place", "accounts:", "archive: {url: 'gs://lake'}\naccounts:", `f:1: archive.url: places of kind "gs" are not supported by this version (give a folder on this machine, or s3://bucket/prefix)`},
 		{"secret in a place", "accounts:", "archive: {url: 's3://a:S3CR3T@lake'}\naccounts:", `f:1: archive.url: it holds credentials (take them out`},
 		{"no catalog", "accounts:", "archive: {iceberg: {table: lake.orders}}\naccounts:", `f:1: archive.iceberg.catalog: is missing (sqlite://PATH, postgres://… or https://… for a REST catalog)`},

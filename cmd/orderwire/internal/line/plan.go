@@ -76,7 +76,7 @@ func (l *Line) planArchive(_ context.Context, c *config.Config) error {
 
 func (l *Line) planCommission(_ context.Context, c *config.Config) error {
 	l.add("sink", string(Commission), func(ctx context.Context) (*session, error) {
-		b, err := commission.Open(ctx, string(c.Commission.DSN))
+		b, err := commission.Open(ctx, string(c.Commission.DSN), commission.InZone(c.Commission.Zone()))
 		if err != nil {
 			return nil, err
 		}

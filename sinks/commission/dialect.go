@@ -1,0 +1,89 @@
+package commission
+
+import (
+	"database/sql"
+	"slices"
+	"strings"
+
+	"github.com/pressly/goose/v3"
+)
+
+// dialect is all that the books have to know about one kind of database. Their
+// statements are written with "?" for parameters, and otherwise in the SQL that
+// SQLite and PostgreSQL share.
+type dialect struct {
+	name    goose.Dialect
+	options []goose.ProviderOption
+	// rebind writes the parameters of a statement as the database wants them.
+	rebind func(query string) string
+	// source returns a table of n rows with these columns, as a query whose
+	// parameters [dialect.args] gives.
+	source func(columns []column, n int) string
+	// args returns the parameters of source for rows that stand one behind another.
+	args func(columns []column, values []any) []any
+	// most is how many of n rows of so many columns one statement takes.
+	most func(columns, n int) int
+	// lock reads the counters and keeps other writers away until the end of the
+	// transaction.
+	lock string
+	// reading are the options of a transaction that sees one state.
+	reading *sql.TxOptions
+	// text makes a text of the network fit to be stored.
+	text func(string) string
+	// hasTable is a query for the number of tables of a name.
+	hasTable string
+}
+
+// column is a column of rows that are written or looked up together.
+type column struct {
+	name string
+	kind columnKind
+}
+
+type columnKind string
+
+const (
+	textColumn   columnKind = "text"
+	numberColumn columnKind = "bigint"
+)
+
+func texts(names ...string) []column   { return columnsOf(textColumn, names) }
+func numbers(names ...string) []column { return columnsOf(numberColumn, names) }
+
+func columnsOf(kind columnKind, names []string) []column {
+	all := make([]column, len(names))
+	for i, name := range names {
+		all[i] = column{name, kind}
+	}
+	return all
+}
+
+func join(parts ...[]column) []column { return slices.Concat(parts...) }
+
+func columnNames(columns []column) string {
+	names := make([]string, len(columns))
+	for i, c := range columns {
+		names[i] = c.name
+	}
+	return strings.Join(names, ", ")
+}
+
+// rows are values for a statement that takes many at a time. The statement is
+// head, the source of the rows, and tail.
+type rows struct {
+	head, tail string
+	columns    []column
+	values     []any // int64 and string, row behind row
+}
+
+// insert returns rows for a table; tail says what happens to those that are there.
+func insert(table string, columns []column, tail string) *rows {
+	return &rows{head: "INSERT INTO " + table + " (" + columnNames(columns) + ") ", tail: tail, columns: columns}
+}
+
+// lookup returns rows of keys, joined as k to what the query behind them reads.
+func lookup(columns []column, query string) *rows {
+	return &rows{head: "WITH k (" + columnNames(columns) + ") AS (", tail: ") " + query, columns: columns}
+}
+
+func (r *rows) add(values ...any) { r.values = append(r.values, values...) }

@@ -1,0 +1,215 @@
+package commission
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/orderwire/orderwire/schema"
+)
+
+// benchVariable sets how many events BenchmarkLedger posts, over a fifth as many
+// orders; 20,000 without it. The target is measured with 1,000,000.
+const benchVariable = "ORDERWIRE_BENCH_EVENTS"
+
+// traffic makes a log of five events an order, in the order of observation: it is
+// pending, a line of it is paid, it is confirmed in another currency, approved,
+// and then gets another amount (one of five), is lost (one of ten) or has a line
+// that is settled. One of fifty stays pending. Orders come on 90 days and take from 20 to 60 for all of it;
+// within a day the events stand in no order.
+type traffic struct {
+	orders int
+	events []seen
+	next   int
+}
+
+// seen is an event: which version of which order, after how many days.
+type seen struct {
+	order   int32
+	day     int16
+	version uint8
+}
+
+func newTraffic(events int) *traffic {
+	g := &traffic{orders: events / 5, events: make([]seen, 0, events)}
+	for i := range g.orders {
+		for v := range 5 {
+			g.events = append(g.events, seen{int32(i), int16(g.day(i) + v*pace(i)), uint8(v + 1)})
+		}
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	random.Shuffle(len(g.events), func(i, j int) { g.events[i], g.events[j] = g.events[j], g.events[i] })
+	slices.SortStableFunc(g.events, func(a, b seen) int { return cmp.Compare(a.day, b.day) })
+	return g
+}
+
+func (g *traffic) day(i int) int { return i * 90 / g.orders }
+
+// pace is how many days lie between two events of an order.
+func pace(i int) int { return 5 + i%11 }
+
+// batch returns the next events, nil at the end.
+func (g *traffic) batch() []schema.Entry {
+	var all []schema.Entry
+	for ; len(all) < benchBatch && g.next < len(g.events); g.next++ {
+		all = append(all, g.entry(g.events[g.next]))
+	}
+	return all
+}
+
+func (g *traffic) entry(e seen) schema.Entry {
+	i, version := int(e.order), uint64(e.version)
+	day, seen := observed.AddDate(0, 0, g.day(i)), observed.AddDate(0, 0, int(e.day))
+	text, cents := schema.NewText, schema.MoneyFromCents
+	o := schema.Order{
+		ProgramID: text(strconv.Itoa(100 + i%20)), OrderSn: text(fmt.Sprintf("20260301%010d", i)), WebsiteID: text(strconv.Itoa(9000 + i%7)),
+		LinkID: text(strconv.Itoa(i % 3)), SubID: text("campaign-" + strconv.Itoa(i%11)), OrderTime: text(day.Format("2006-01-02 15:04:05")),
+		OrdersPrice: cents(10_000), SiterCommission: cents(500), Currency: text("CNY"), Status: text([]string{"0", "0", "1", "2", "2"}[version-1]),
+	}
+	if i%50 == 7 {
+		o.Status = text("0") // for good
+	} else if version >= 3 {
+		o.ConfirmPrice, o.ConfirmSiterCommission, o.ChargeCurrency = cents(1400), cents(70), text("USD")
+		o.ChargeTime = text(day.AddDate(0, 0, 2*pace(i)).Format("2006-01-02 15:04:05"))
+	}
+	switch {
+	case version < 5 || i%50 == 7:
+	case i%10 == 0:
+		o.Status = text("-1")
+	case i%5 == 1:
+		o.ConfirmSiterCommission = cents(65)
+	}
+	return entryAt(seen, schema.StatusChanged, uint64(g.next)+1, version, o)
+}
+
+// BenchmarkLedger posts events in batches of 1000, each on disk; then the bare
+// driver inserts the very rows that this has written into tables without a key;
+// then every report is made.
+func BenchmarkLedger(b *testing.B) {
+	events := 20_000
+	if n, err := strconv.Atoi(os.Getenv(benchVariable)); err == nil {
+		events = n
+	}
+	for b.Loop() {
+		books, dsn := open(b)
+		b.ReportMetric(float64(events)/post(b, books, events).Seconds(), "events/s")
+		b.ReportMetric(float64(events)/bare(b, dsn, events).Seconds(), "bare-events/s")
+		b.ReportMetric(float64(reportTimes(b, books.Reader).Milliseconds()), "ms/slowest-report")
+	}
+	b.ReportMetric(0, "ns/op")
+}
+
+func post(b *testing.B, books *Books, events int) (took time.Duration) {
+	g := newTraffic(events)
+	for batch := g.batch(); batch != nil; batch = g.batch() {
+		start := time.Now()
+		write(b, books, batch...)
+		took += time.Since(start)
+	}
+	return took
+}
+
+// bare works out the rows in memory and takes the time of writing them.
+func bare(b *testing.B, dsn string, events int) (took time.Duration) {
+	db, at := connect(b, dsn)
+	defer db.Close()
+	w := &writer{dialect: at.dialect, db: db, prepared: map[string]*sql.Stmt{}}
+	for _, table := range []string{"commission_orders", "ledger_transactions", "ledger_entries", "ledger_balances", "commission_dimensions",
+		"commission_sums", "commission_settled", "commission_approvals"} {
+		if _, err := db.ExecContext(b.Context(), "CREATE TABLE bare_"+table+" AS SELECT * FROM "+table+" WHERE 1 = 0"); err != nil {
+			b.Fatal(err)
+		}
+	}
+	g, d := newTraffic(events), &dimensions{known: map[dimension]int64{}, fresh: map[dimension]int64{}}
+	var last posting
+	last.orders, last.days = map[schema.OrderKey]*state{}, newCalendar(time.UTC, "")
+	for batch := g.batch(); batch != nil; batch = g.batch() {
+		p := emptyPosting(d)
+		p.orders, p.days, p.counters = last.orders, last.days, last.counters
+		for i := range batch {
+			s, err := newState(&batch[i], same)
+			if err == nil {
+				err = p.take(&s)
+			}
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+		all := p.statements()
+		start := time.Now()
+		err := w.in(b.Context(), func(s *session) error { return insertBare(b.Context(), s, all) })
+		if took += time.Since(start); err != nil {
+			b.Fatal(err)
+		}
+		for _, k := range p.changed {
+			p.orders[k].fresh = false
+		}
+		d.keep()
+		d.fresh = map[dimension]int64{}
+		last = *p
+	}
+	return took
+}
+
+func insertBare(ctx context.Context, s *session, all []*rows) error {
+	for _, r := range all {
+		plain := *r
+		plain.head, plain.tail = "INSERT INTO bare_"+r.head[len("INSERT INTO "):], ""
+		if err := s.write(ctx, &plain); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reportTimes makes each report twice, logs the times of the second one, and
+// returns the longest.
+func reportTimes(b *testing.B, r *Reader) (longest time.Duration) {
+	ctx := b.Context()
+	for _, v := range []struct {
+		name string
+		make func() (int, error)
+	}{
+		{"a week of a program", func() (int, error) {
+			return rowsOf(r.Report(ctx, Filter{ProgramID: "100", From: "2026-03-08", To: "2026-03-14"}))
+		}},
+		{"totals", func() (int, error) { return rowsOf(r.Totals(ctx)) }},
+		{"by month and program", func() (int, error) { return rowsOf(r.Earnings(ctx, Query{Group: []string{"month", "program"}})) }},
+		{"by day of posting", func() (int, error) { return rowsOf(r.Earnings(ctx, Query{By: ByPosting, Group: []string{"day"}})) }},
+		{"by sub id", func() (int, error) { return rowsOf(r.Earnings(ctx, Query{Group: []string{"sub_id", "status"}})) }},
+		{"statement", func() (int, error) {
+			s, err := r.Statement(ctx, "2026-05", "")
+			if err != nil {
+				return 0, err
+			}
+			return len(s.Lines), nil
+		}},
+		{"ageing", func() (int, error) { return rowsOf(r.Ageing(ctx, Filter{}, "2026-05-15")) }},
+		{"reversals", func() (int, error) { return rowsOf(r.Reversals(ctx, Filter{})) }},
+		{"overdue", func() (int, error) { return rowsOf(r.Overdue(ctx, Filter{}, "2026-05-15")) }},
+		{"estimated against confirmed", func() (int, error) { return rowsOf(r.EstimatedAndConfirmed(ctx, Filter{})) }},
+	} {
+		var took time.Duration
+		var n int
+		for range 2 {
+			start := time.Now()
+			var err error
+			if n, err = v.make(); err != nil {
+				b.Fatal(err)
+			}
+			took = time.Since(start)
+		}
+		b.Logf("%-28s %6d rows %8s", v.name, n, took.Round(100*time.Microsecond))
+		longest = max(longest, took)
+	}
+	return longest
+}
+
+func rowsOf[T any](all []T, err error) (int, error) { return len(all), err }

@@ -1,23 +1,17 @@
-package commission_test
+package commission
 
 import (
 	"fmt"
-	"path/filepath"
 	"testing"
 
 	"github.com/orderwire/orderwire/schema"
-	"github.com/orderwire/orderwire/sinks/commission"
 )
 
 // Orders are found by each field, the last changed first, page by page, and a
 // text is only ever a text.
 func TestOrders(t *testing.T) {
 	t.Parallel()
-	b, err := commission.Open(t.Context(), filepath.Join(t.TempDir(), "commission.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = b.Close() })
+	b, _ := open(t)
 	var batch []schema.Entry
 	for n, sn := range []string{"A-1", "A_2", "B%3", `C\4`, "' OR 1=1 --"} {
 		e := schema.NewEvent(schema.OrderCreated, schema.Data{Account: "main", Version: 1, TimeZone: "UTC", Order: schema.Order{
@@ -31,22 +25,22 @@ func TestOrders(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
-		f     commission.OrderFilter
+		f     OrderFilter
 		want  string
 		total int64
 	}{
-		{commission.OrderFilter{}, `[' OR 1=1 -- C\4 B%3 A_2 A-1]`, 5},
-		{commission.OrderFilter{Limit: 2, Offset: 1}, `[C\4 B%3]`, 5},
-		{commission.OrderFilter{OrderSn: "A"}, "[A_2 A-1]", 2},
-		{commission.OrderFilter{OrderSn: "_"}, "[A_2]", 1},
-		{commission.OrderFilter{OrderSn: "%"}, "[B%3]", 1},
-		{commission.OrderFilter{OrderSn: `\`}, `[C\4]`, 1},
-		{commission.OrderFilter{OrderSn: "' OR"}, "[' OR 1=1 --]", 1},
-		{commission.OrderFilter{OrderSn: "\x00\xff"}, "[]", 0},
-		{commission.OrderFilter{Filter: commission.Filter{SubID: "' OR ''='"}}, "[]", 0},
-		{commission.OrderFilter{Filter: commission.Filter{SubID: "sub2", Status: "0"}}, "[B%3]", 1},
-		{commission.OrderFilter{Filter: commission.Filter{ProgramID: "1", Status: "Pending"}}, `[C\4 A_2]`, 2},
-		{commission.OrderFilter{Filter: commission.Filter{From: "2026-11-02", To: "2026-11-03"}}, "[B%3 A_2]", 2},
+		{OrderFilter{}, `[' OR 1=1 -- C\4 B%3 A_2 A-1]`, 5},
+		{OrderFilter{Limit: 2, Offset: 1}, `[C\4 B%3]`, 5},
+		{OrderFilter{OrderSn: "A"}, "[A_2 A-1]", 2},
+		{OrderFilter{OrderSn: "_"}, "[A_2]", 1},
+		{OrderFilter{OrderSn: "%"}, "[B%3]", 1},
+		{OrderFilter{OrderSn: `\`}, `[C\4]`, 1},
+		{OrderFilter{OrderSn: "' OR"}, "[' OR 1=1 --]", 1},
+		{OrderFilter{OrderSn: "\x00\xff"}, "[]", 0},
+		{OrderFilter{Filter: Filter{SubID: "' OR ''='"}}, "[]", 0},
+		{OrderFilter{Filter: Filter{SubID: "sub2", Status: "0"}}, "[B%3]", 1},
+		{OrderFilter{Filter: Filter{ProgramID: "1", Status: "Pending"}}, `[C\4 A_2]`, 2},
+		{OrderFilter{Filter: Filter{From: "2026-11-02", To: "2026-11-03"}}, "[B%3 A_2]", 2},
 	} {
 		orders, total, err := b.Orders(t.Context(), tt.f)
 		got := []string{}
@@ -57,7 +51,7 @@ func TestOrders(t *testing.T) {
 			t.Errorf("%+v: %v of %d, want %s of %d (%v)", tt.f, got, total, tt.want, tt.total, err)
 		}
 	}
-	if _, _, err := b.Orders(t.Context(), commission.OrderFilter{Filter: commission.Filter{From: "soon"}}); err == nil {
+	if _, _, err := b.Orders(t.Context(), OrderFilter{Filter: Filter{From: "soon"}}); err == nil {
 		t.Error("a day that is none was taken")
 	}
 }

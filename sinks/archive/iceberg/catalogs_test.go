@@ -22,7 +22,7 @@ import (
 // the tests of the network's service.
 const postgresVariable = "ORDERWIRE_TEST_POSTGRES"
 
-func TestCatalogInPostgreSQL(t *testing.T) {
+func TestPostgresCatalog(t *testing.T) {
 	t.Parallel()
 	server := os.Getenv(postgresVariable)
 	if server == "" {

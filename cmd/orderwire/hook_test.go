@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 type hook struct {
 	server   *httptest.Server
 	secret   string
+	refusing atomic.Bool // answers 403
 	mu       sync.Mutex
 	arrived  map[string]bool   // by event id
 	versions map[string]uint64 // last version that arrived, by order
@@ -35,6 +37,10 @@ func newHook(tb testing.TB) *hook {
 	}
 	h.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
+		if h.refusing.Load() {
+			http.Error(w, "not here", http.StatusForbidden)
+			return
+		}
 		if err == nil {
 			err = verifier.Verify(r.Header, body, time.Now())
 		}

@@ -108,7 +108,7 @@ func TestWebhookMistakes(t *testing.T) {
 			t.Errorf("%v: exit code %d\n%s%s", tt.args, code, out, errs)
 		}
 	}
-	hook.server.Config.Handler = http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { http.Error(rw, "not here", http.StatusForbidden) })
+	hook.refusing.Store(true)
 	out, errs, code := orderwire(t, "", "webhook", "test", "partner", "-c", w.config)
 	if code != 1 || !strings.Contains(out, "not here") || !strings.Contains(errs, "answer 403") || strings.Contains(errs, "not here") {
 		t.Errorf("exit code %d\n%s%s", code, out, errs)

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"strconv"
 	"strings"
 	"sync"
@@ -19,7 +20,10 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/orderwire/orderwire/pipeline"
+	"github.com/orderwire/orderwire/pipeline/jetstream"
 	"github.com/orderwire/orderwire/pipeline/pipelinetest"
 	"github.com/orderwire/orderwire/schema"
 	"github.com/orderwire/orderwire/sinks/webhook"
@@ -70,24 +74,25 @@ func (c *counter) rate() float64 {
 // BenchmarkDeliver is how fast events go from the log to a receiver on this
 // machine, 256 at a time, from the first arrival to the last:
 //
-//	bare     a plain client that signs and posts bodies which it has in memory
-//	courier  log, courier and endpoint in this process, the log's server beside it
-//	program  orderwire run --only webhook, with the server in its process
+//	bare-inside  a plain client that signs and posts bodies which it has in memory
+//	courier      log, courier and endpoint in this process, the log's server beside it
+//	bare         the plain client in a process of its own, as the program is
+//	program      orderwire run --only webhook, with the server in its process
 //
 // The receiver is in this process and takes its share of the processors. p99-ms is
-// that of an attempt, ×bare the share of the plain client's rate in the same run.
+// that of an attempt, ×bare the share of the plain client's rate before it.
 func BenchmarkDeliver(b *testing.B) {
 	dir, _ := filledLog(b, deliverEvents)
 	var limit float64
 	for _, c := range []struct {
 		name    string
 		deliver func(b *testing.B, dir string) (perSecond float64)
-	}{{"bare", bareDeliver}, {"courier", courierDeliver}, {"program", programDeliver}} {
+	}{{"bare-inside", bareInside}, {"courier", courierDeliver}, {"bare", bareOutside}, {"program", programDeliver}} {
 		b.Run(c.name, func(b *testing.B) {
 			for b.Loop() {
 				rate := c.deliver(b, dir)
 				b.ReportMetric(rate, "events/s")
-				if c.name == "bare" {
+				if strings.HasPrefix(c.name, "bare") {
 					limit = rate
 				} else if limit > 0 {
 					b.ReportMetric(rate/limit, "×bare")
@@ -97,73 +102,123 @@ func BenchmarkDeliver(b *testing.B) {
 	}
 }
 
-// entries reads the log.
-func entries(b *testing.B, dir string) (all []schema.Entry) {
-	b.Helper()
-	url, stop := startServer(b, dir)
-	defer stop()
-	log := pipelinetest.Log(b, url)
-	defer func() { _ = log.Close() }()
-	ctx, cancel := context.WithCancel(b.Context())
+// bareVariable makes this test binary a plain client: it holds the address of a log
+// and that of a receiver, apart by a space.
+const bareVariable = "ORDERWIRE_TEST_BARE"
+
+// bareClient posts all events of a log and prints the 99th percentile of an attempt.
+func bareClient(addresses string) {
+	log, receiver, _ := strings.Cut(addresses, " ")
+	all, err := readAll(context.Background(), log)
+	if err == nil {
+		var times []time.Duration
+		if times, err = postAll(context.Background(), receiver, all); err == nil {
+			fmt.Fprintln(os.Stdout, percentile(times, 99))
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// readAll reads the events of a benchmark's log.
+func readAll(ctx context.Context, url string) (all []schema.Entry, err error) {
+	log, err := jetstream.Open(ctx, jetstream.Config{URL: url, ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, log.Close()) }()
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	in, err := log.Follow(ctx, 0)
 	if err != nil {
-		b.Fatal(err)
+		return nil, err
 	}
 	for len(all) < deliverEvents {
 		m := <-in
 		m.Ack()
 		e, err := pipeline.ReadEntry(m)
 		if err != nil {
-			b.Fatal(err)
+			return nil, err
 		}
 		all = append(all, e)
 	}
-	return all
+	return all, nil
 }
 
-// bareDeliver is the limit: what can be sent at all.
-func bareDeliver(b *testing.B, dir string) float64 {
-	all := entries(b, dir)
+// postAll is the limit: what can be sent at all.
+func postAll(ctx context.Context, url string, all []schema.Entry) (times []time.Duration, err error) {
 	bodies := make([][]byte, len(all))
 	for i, e := range all {
-		var err error
 		if bodies[i], err = webhook.Body(e); err != nil {
-			b.Fatal(err)
+			return nil, err
 		}
 	}
-	secret := webhook.NewSecret()
-	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
+	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(webhook.NewSecret(), "whsec_"))
 	if err != nil {
-		b.Fatal(err)
+		return nil, err
 	}
-	c := newCounter(b, len(all))
 	transport := &http.Transport{MaxIdleConnsPerHost: deliverAtOnce}
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport}
+	times = make([]time.Duration, len(all))
 	var next atomic.Int64
-	var group sync.WaitGroup
-	times := make([]time.Duration, len(all))
+	var group errgroup.Group
 	for range deliverAtOnce {
-		group.Go(func() {
+		group.Go(func() error {
 			for {
 				i := int(next.Add(1)) - 1
 				if i >= len(all) {
-					return
+					return nil
 				}
 				start := time.Now()
-				if err := signedPost(b.Context(), client, c.server.URL, key, all[i].Event.ID, bodies[i]); err != nil {
-					b.Error(err)
-					return
+				if err := signedPost(ctx, client, url, key, all[i].Event.ID, bodies[i]); err != nil {
+					return err
 				}
 				times[i] = time.Since(start)
 			}
 		})
 	}
-	group.Wait()
-	b.ReportMetric(float64(percentile(times, 99).Microseconds())/1000, "p99-ms")
+	return times, group.Wait()
+}
+
+func bareInside(b *testing.B, dir string) float64 {
+	url, stop := startServer(b, dir)
+	all, err := readAll(b.Context(), url)
+	stop()
+	if err != nil {
+		b.Fatal(err)
+	}
+	c := newCounter(b, len(all))
+	times, err := postAll(b.Context(), c.server.URL, all)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(milliseconds(percentile(times, 99)), "p99-ms")
 	return c.rate()
 }
+
+func bareOutside(b *testing.B, dir string) float64 {
+	url, stop := startServer(b, dir)
+	defer stop()
+	c := newCounter(b, deliverEvents)
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), bareVariable+"="+url+" "+c.server.URL)
+	cmd.Stderr = b.Output()
+	out, err := cmd.Output()
+	if err != nil {
+		b.Fatal(err)
+	}
+	p99, err := time.ParseDuration(strings.TrimSpace(string(out)))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(milliseconds(p99), "p99-ms")
+	return c.rate()
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 func signedPost(ctx context.Context, client *http.Client, url string, key []byte, id string, body []byte) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
@@ -229,7 +284,7 @@ func courierDeliver(b *testing.B, dir string) float64 {
 	if err := errors.Join(<-ended); err != nil {
 		b.Fatal(err)
 	}
-	b.ReportMetric(float64(percentile(t.all, 99).Microseconds())/1000, "p99-ms")
+	b.ReportMetric(milliseconds(percentile(t.all, 99)), "p99-ms")
 	return rate
 }
 

@@ -35,6 +35,10 @@ func TestMain(m *testing.M) {
 		serve(dir)
 		return
 	}
+	if addresses := os.Getenv(bareVariable); addresses != "" {
+		bareClient(addresses)
+		return
+	}
 	dir, err := os.MkdirTemp("", "orderwire")
 	if err != nil {
 		panic(err)

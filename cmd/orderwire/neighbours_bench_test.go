@@ -63,10 +63,11 @@ const (
 //	none        the seven alone
 //	hanging     three more never answer
 //	catching-up one more has 20,000 events to catch up with, at 500 a second
+//	replaying   to one more, a replay of 20,000 events runs at its default pace
 //
 // ×none is the time beside that of the first kind.
 func BenchmarkNeighbours(b *testing.B) {
-	kinds := []string{"none", "hanging", "catching-up"}
+	kinds := []string{"none", "hanging", "catching-up", "replaying"}
 	for b.Loop() {
 		all := make(map[string][]time.Duration)
 		for range liveRounds {
@@ -96,6 +97,7 @@ func live(b *testing.B, kind string) []time.Duration {
 		good[i].start(b)
 	}
 	dir, old := filepath.Join(b.TempDir(), "data"), 0
+	var late *outlet
 	switch kind {
 	case "hanging":
 		for i := range 3 {
@@ -103,24 +105,32 @@ func live(b *testing.B, kind string) []time.Duration {
 			o.start(b)
 			yaml.WriteString(o.yaml(""))
 		}
-	case "catching-up":
+	case "catching-up", "replaying":
 		var ids []string
 		dir, ids = filledLog(b, 20_000)
 		old = len(ids)
-		o := newOutlet(b, "late", takes)
-		o.start(b)
-		yaml.WriteString(o.yaml(", rate_limit: 500"))
+		late = newOutlet(b, "late", takes)
+		late.start(b)
+		yaml.WriteString(late.yaml(", rate_limit: 500"))
 	}
 	for _, o := range good {
 		yaml.WriteString(o.yaml(""))
 	}
-	config := delivering(b, dir, yaml.String())
-	if old > 0 { // which the good ones have had
-		settle(b, dir, good, uint64(old))
+	config, had := delivering(b, dir, yaml.String()), good
+	if kind == "replaying" {
+		had = append(slices.Clone(good), late)
+	}
+	if old > 0 { // which these have had
+		settle(b, dir, had, uint64(old))
 	}
 	p := launch(b, "run", "-c", config, "--only", "webhook")
 	defer p.kill()
 	p.log.await(b, "line is running")
+	if kind == "replaying" {
+		r := launch(b, "webhook", "replay", late.name, "-c", config, "--from", "1", "--until", fmt.Sprint(old))
+		defer r.kill()
+		late.await(b, 1)
+	}
 	url, err := jetstream.RunningURL(dir)
 	if err != nil {
 		b.Fatal(err)

@@ -20,6 +20,7 @@ import (
 type addFlags struct {
 	endpoints.Definition
 	url, secretFile, rate, retry, from string
+	clientCert, clientKey, caFile      string
 	ed25519                            bool
 	timeout                            time.Duration
 	headers                            []string
@@ -70,14 +71,22 @@ func (f *addFlags) flags(c *cobra.Command) {
 	flags.StringVar(&f.OnExhausted, "on-exhausted", "", "after the last attempt: continue with the order's next event (default), or park the order")
 	flags.StringVar(&f.retry, "retry", "", "pauses before further attempts: 5s,1m,1h (default nine over three days)")
 	flags.StringArrayVar(&f.headers, "header", nil, `header of every delivery, "Name: value"`)
+	flags.StringVar(&f.clientCert, "client-cert", "", "certificate for a receiver that asks for one: a PEM file where the endpoint is delivered from, or file:PATH to keep its text")
+	flags.StringVar(&f.clientKey, "client-key", "", "its private key, likewise")
+	flags.StringVar(&f.caFile, "ca-file", "", "authorities that may vouch for the receiver, likewise (default the system's)")
 	flags.BoolVar(&f.AllowPrivate, "allow-private", false, "allow plain http, and private and loopback addresses")
 	flags.StringVar(&f.from, "from", "now", "where it begins: now, first (the oldest event of the log), a sequence, or a time such as 2026-11-01T08:00:00Z")
 }
 
 // read completes the definition by what the flags say as texts.
 func (f *addFlags) read(in io.Reader) (err error) {
-	if f.URL, err = resolved(f.url); err != nil {
-		return fmt.Errorf("--url: %w", err)
+	for _, t := range []struct {
+		flag, text string
+		to         *string
+	}{{"url", f.url, &f.URL}, {"client-cert", f.clientCert, &f.ClientCert}, {"client-key", f.clientKey, &f.ClientKey}, {"ca-file", f.caFile, &f.CAFile}} {
+		if *t.to, err = resolved(t.text); err != nil {
+			return fmt.Errorf("--%s: %w", t.flag, err)
+		}
 	}
 	if f.Secret, err = readSecret(f.secretFile, in); err != nil {
 		return fmt.Errorf("--secret-file: %w", err)

@@ -174,12 +174,17 @@ func run(b *testing.B, dir, yaml string) {
 // peakMiB is the most memory that a process has had resident so far, 0 where
 // the system does not tell it. What getrusage calls so would count the memory of
 // the process that started it.
-func peakMiB(pid int) float64 {
+func peakMiB(pid int) float64 { return memoryMiB(pid, "VmHWM:") }
+
+// residentMiB is what it has resident now, likewise.
+func residentMiB(pid int) float64 { return memoryMiB(pid, "VmRSS:") }
+
+func memoryMiB(pid int, figure string) float64 {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return 0
 	}
-	_, rest, _ := bytes.Cut(status, []byte("VmHWM:"))
+	_, rest, _ := bytes.Cut(status, []byte(figure))
 	var kib float64
 	_, _ = fmt.Sscanf(string(rest), "%f kB", &kib)
 	return kib / 1024

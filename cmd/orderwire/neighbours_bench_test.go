@@ -2,7 +2,6 @@ package main_test
 
 import (
 	"fmt"
-	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -40,7 +39,7 @@ func (l *latencies) arrive(id string) {
 	}
 }
 
-// of returns the time that so many of a hundred arrivals took at most.
+// percentile returns the time that so many of a hundred arrivals took at most.
 func percentile(all []time.Duration, p float64) time.Duration {
 	if len(all) == 0 {
 		return 0
@@ -228,9 +227,3 @@ func TestDownThenUp(t *testing.T) {
 		}
 	}
 }
-
-// statusOnly is a receiver for measurements: it reads and takes everything.
-var statusOnly = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-	drainBody(r)
-	w.WriteHeader(http.StatusNoContent)
-})

@@ -58,7 +58,7 @@ func (r *route) begin(ctx context.Context, o *order, retry, probe bool) {
 		p := o.Parked
 		j.recall, j.limit = &p, o.noted
 	} else {
-		j.entry = &o.queue[o.head]
+		j.entry = o.queue[o.head]
 	}
 	r.flying++
 	if retry {
@@ -73,6 +73,17 @@ func (r *route) begin(ctx context.Context, o *order, retry, probe bool) {
 		}()
 	}
 	r.jobs <- j
+}
+
+// concludeAll takes in an outcome, and those that are there as well: a turn of the
+// loop costs about as much as an outcome.
+func (r *route) concludeAll(ctx context.Context, o outcome) error {
+	for {
+		if err := r.conclude(ctx, o); err != nil || len(r.outcomes) == 0 {
+			return err
+		}
+		o = <-r.outcomes // nobody else receives
+	}
 }
 
 // conclude takes in what came of an attempt.

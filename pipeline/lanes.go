@@ -60,7 +60,7 @@ const (
 type order struct {
 	Parked
 	state   state
-	queue   []schema.Entry // taken and not settled from head on; empty when durable
+	queue   []*schema.Entry // taken and not settled from head on; empty when durable
 	head    int
 	durable bool   // parked in the store: its events are read from the log again
 	noted   uint64 // durable: newest event that came along and was settled for that
@@ -68,7 +68,7 @@ type order struct {
 
 // drop takes the first event out of the queue, and reports whether there are more.
 func (o *order) drop() (more bool) {
-	o.queue[o.head] = schema.Entry{}
+	o.queue[o.head] = nil
 	if o.head++; o.head < len(o.queue) {
 		return true
 	}
@@ -195,11 +195,11 @@ func (r *route) turn(ctx context.Context, draining *chan struct{}) error {
 		if !open {
 			return errors.Join(ctx.Err(), errors.New("the log closed the subscription"))
 		}
-		return r.take(ctx, msg)
+		return r.takeAll(ctx, msg)
 	case e, open := <-entries:
 		return r.takeEntry(ctx, e, open)
 	case o := <-r.outcomes:
-		return r.conclude(ctx, o)
+		return r.concludeAll(ctx, o)
 	case err := <-r.written:
 		return r.stored(err)
 	case <-r.timer.C:

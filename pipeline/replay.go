@@ -127,7 +127,7 @@ func (r *route) takeEntry(ctx context.Context, e schema.Entry, open bool) error 
 	}
 	r.failed.Store(nil)
 	if r.admit(e.Sequence, e.Stored) {
-		r.enqueue(e)
+		r.enqueue(&e)
 	}
 	return nil
 }

@@ -10,6 +10,24 @@ import (
 	"github.com/orderwire/orderwire/schema"
 )
 
+// takeMost bounds how many messages are taken in a turn of the loop, in which no
+// attempt begins.
+const takeMost = 32
+
+// takeAll takes a message, and some of those that are there as well, as long as the
+// window has room.
+func (r *route) takeAll(ctx context.Context, msg *message.Message) error {
+	for n := 1; ; n++ {
+		if err := r.take(ctx, msg); err != nil {
+			return err
+		}
+		if n == takeMost || len(r.in) == 0 || r.window.open >= r.cfg.Window {
+			return nil
+		}
+		msg = <-r.in // nobody else receives, and it is not closed before it is empty
+	}
+}
+
 // take puts a message into its order's lane.
 func (r *route) take(ctx context.Context, msg *message.Message) error {
 	msg.Ack()
@@ -40,7 +58,7 @@ func (r *route) take(ctx context.Context, msg *message.Message) error {
 		r.mark(e.Sequence)
 		return nil
 	}
-	r.enqueue(e)
+	r.enqueue(&e)
 	return nil
 }
 
@@ -62,7 +80,7 @@ func (r *route) admit(seq uint64, stored time.Time) bool {
 
 // enqueue puts an entry into its order's lane. One of a parked order is noted
 // only, and settled: it is in the log.
-func (r *route) enqueue(e schema.Entry) {
+func (r *route) enqueue(e *schema.Entry) {
 	key := laneKey{OrderKey: e.Event.Key()}
 	if r.cfg.Unordered {
 		key.single = e.Sequence

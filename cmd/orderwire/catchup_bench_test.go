@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -188,6 +189,23 @@ func memoryMiB(pid int, figure string) float64 {
 	var kib float64
 	_, _ = fmt.Sscanf(string(rest), "%f kB", &kib)
 	return kib / 1024
+}
+
+// processorTime is what a process has used of the processors, in steps of 10 ms; 0
+// when that cannot be told.
+func processorTime(pid int) time.Duration {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := bytes.Cut(stat, []byte(") ")) // behind the name come state, ppid, …
+	fields := bytes.Fields(rest)
+	if len(fields) < 13 {
+		return 0
+	}
+	user, _ := strconv.Atoi(string(fields[11]))
+	system, _ := strconv.Atoi(string(fields[12]))
+	return time.Duration(user+system) * 10 * time.Millisecond
 }
 
 // report holds the archive to the log and tells its size.

@@ -36,11 +36,13 @@ const deliverEvents = 100_000
 const deliverAtOnce = 256
 
 // counter is a receiver that counts, and notes when the first and the last
-// delivery came.
+// delivery came, and what the sender's processor time was then.
 type counter struct {
 	server      *httptest.Server
 	count       atomic.Int64
 	first, last atomic.Int64
+	sender      atomic.Int64 // its process, 0 when it is this one
+	spent       atomic.Int64 // by the sender from the first to the last, ns
 	want        int64
 	done        chan struct{}
 }
@@ -55,8 +57,10 @@ func newCounter(b *testing.B, want int) *counter {
 		switch c.count.Add(1) {
 		case 1:
 			c.first.Store(now)
+			c.spent.Store(-int64(processorTime(int(c.sender.Load()))))
 		case c.want:
 			c.last.Store(now)
+			c.spent.Add(int64(processorTime(int(c.sender.Load()))))
 			close(c.done)
 		}
 	}))
@@ -70,6 +74,12 @@ func (c *counter) rate() float64 {
 	return float64(c.want-1) / time.Duration(c.last.Load()-c.first.Load()).Seconds()
 }
 
+// reportSpent reports the processor time of the sender's process for a delivery.
+func (c *counter) reportSpent(b *testing.B) {
+	b.Helper()
+	b.ReportMetric(time.Duration(c.spent.Load()).Seconds()*1e6/float64(c.want-1), "sender-cpu-µs")
+}
+
 // BenchmarkDeliver is how fast events go from the log to a receiver on this
 // machine, 256 at a time, from the first arrival to the last:
 //
@@ -79,7 +89,8 @@ func (c *counter) rate() float64 {
 //	program      orderwire run --only webhook, with the server in its process
 //
 // The receiver is in this process and takes its share of the processors. p99-ms is
-// that of an attempt, ×bare the share of the plain client's rate before it.
+// that of an attempt, ×bare the share of the plain client's rate before it, and
+// sender-cpu-µs what a delivery costs the sending process, the log's server included.
 func BenchmarkDeliver(b *testing.B) {
 	dir, _ := filledLog(b, deliverEvents)
 	var limit float64
@@ -205,15 +216,21 @@ func bareOutside(b *testing.B, dir string) float64 {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), bareVariable+"="+url+" "+c.server.URL)
 	cmd.Stderr = b.Output()
-	out, err := cmd.Output()
-	if err != nil {
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	if err := cmd.Start(); err != nil {
 		b.Fatal(err)
 	}
-	p99, err := time.ParseDuration(strings.TrimSpace(string(out)))
+	c.sender.Store(int64(cmd.Process.Pid))
+	if err := cmd.Wait(); err != nil {
+		b.Fatal(err)
+	}
+	p99, err := time.ParseDuration(strings.TrimSpace(out.String()))
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.ReportMetric(milliseconds(p99), "p99-ms")
+	c.reportSpent(b)
 	return c.rate()
 }
 
@@ -291,7 +308,9 @@ func programDeliver(b *testing.B, dir string) float64 {
 	c := newCounter(b, deliverEvents)
 	p := launch(b, "run", "-c", delivering(b, dir, benchEndpoint(c.server.URL)), "--only", "webhook")
 	defer p.kill()
+	c.sender.Store(int64(p.cmd.Process.Pid))
 	rate := c.rate()
+	c.reportSpent(b)
 	b.ReportMetric(peakMiB(p.cmd.Process.Pid), "peak-MiB")
 	return rate
 }

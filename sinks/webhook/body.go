@@ -47,10 +47,16 @@ type storedEvent struct {
 // its first member. The values are taken from e.Raw word for word and nothing
 // else enters, so that every attempt has the same body, also after an update of
 // Orderwire; see [Message] for how to read it. The error is [ErrEvent].
+//
+// An entry with an id is one that was read by [schema.ParseEvent]: its Raw is not
+// checked a second time.
 func Body(e schema.Entry) ([]byte, error) {
 	var s storedEvent
-	if json.Unmarshal(e.Raw, &s) != nil { // its error may quote the event
-		return nil, ErrEvent
+	if e.Event.ID == "" || !s.split(e.Raw) {
+		s = storedEvent{}
+		if json.Unmarshal(e.Raw, &s) != nil { // its error may quote the event
+			return nil, ErrEvent
+		}
 	}
 	if s.ID.Kind() != '"' || s.Type.Kind() != '"' || s.Time.Kind() != '"' || s.Data.Kind() != '{' {
 		return nil, ErrEvent

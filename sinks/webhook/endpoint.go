@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -95,13 +96,15 @@ func (e *Endpoint) Deliver(ctx context.Context, entry schema.Entry) error {
 // Attempt is Deliver, and returns the status of the receiver's answer as well, 0 for
 // none.
 func (e *Endpoint) Attempt(ctx context.Context, entry schema.Entry) (status int, err error) {
-	switch wanted, err := e.filter.match(&entry.Event); {
-	case err != nil:
-		e.failed.Add(1)
-		return 0, e.failure(entry.Event.ID, err)
-	case !wanted:
-		e.filtered.Add(1)
-		return 0, nil
+	if e.filter.selects() {
+		switch wanted, err := e.filter.matchCopy(entry); {
+		case err != nil:
+			e.failed.Add(1)
+			return 0, e.failure(entry.Event.ID, err)
+		case !wanted:
+			e.filtered.Add(1)
+			return 0, nil
+		}
 	}
 	start := e.now()
 	status, err = e.attempt(ctx, entry, start)
@@ -111,8 +114,10 @@ func (e *Endpoint) Attempt(ctx context.Context, entry schema.Entry) (status int,
 	case ctx.Err() == nil: // an end that the caller made is no failure of the receiver
 		e.failed.Add(1)
 	}
-	e.log.DebugContext(ctx, "webhook attempt", "event", entry.Event.ID, "sequence", entry.Sequence,
-		"status", status, "delivered", err == nil, "duration", e.now().Sub(start))
+	if e.log.Enabled(ctx, slog.LevelDebug) {
+		e.log.DebugContext(ctx, "webhook attempt", "event", entry.Event.ID, "sequence", entry.Sequence,
+			"status", status, "delivered", err == nil, "duration", e.now().Sub(start))
+	}
 	return status, err
 }
 
@@ -133,35 +138,36 @@ func (e *Endpoint) post(ctx context.Context, id string, now time.Time, body []by
 	defer cancel(nil)
 	deadline := time.AfterFunc(e.timeout, func() { cancel(context.DeadlineExceeded) })
 	defer deadline.Stop()
-	req, err := e.request(ctx, id, now, body)
-	if err != nil {
-		return 0, nil, e.failure(id, err)
-	}
-	resp, err := e.transport.RoundTrip(req)
+	resp, err := e.transport.RoundTrip(e.request(ctx, id, now, body))
 	if err != nil {
 		return 0, nil, e.failure(id, safeCause(ctx, err))
 	}
 	defer resp.Body.Close()
-	deadline.Reset(e.answerTime) // for the rest of the answer, which decides nothing
-	excerpt := readAnswer(resp.Body, e.maxAnswer)
+	var excerpt []byte
+	if resp.Body != http.NoBody {
+		deadline.Reset(e.answerTime) // for the rest of the answer, which decides nothing
+		excerpt = readAnswer(resp.Body, e.maxAnswer)
+	}
 	if resp.StatusCode/100 == 2 {
 		return resp.StatusCode, excerpt, nil
 	}
 	return resp.StatusCode, excerpt, e.refusal(id, resp, excerpt)
 }
 
-func (e *Endpoint) request(ctx context.Context, id string, now time.Time, body []byte) (*http.Request, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "", bytes.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
+// request returns the request of an attempt. What is the same in all of them is
+// shared and is not to be changed.
+func (e *Endpoint) request(ctx context.Context, id string, now time.Time, body []byte) *http.Request {
 	timestamp := strconv.FormatInt(now.Unix(), 10)
-	req.URL, req.Host = e.url, e.url.Host
-	req.Header = e.header.Clone()
-	req.Header.Set(HeaderID, id)
-	req.Header.Set(HeaderTimestamp, timestamp)
-	req.Header.Set(HeaderSignature, e.signer.sign(id, timestamp, body))
-	return req, nil
+	values := [...]string{id, timestamp, e.signer.sign(id, timestamp, body)}
+	header := make(http.Header, len(e.header)+len(values))
+	maps.Copy(header, e.header)
+	header[canonicalID], header[canonicalTimestamp], header[canonicalSignature] = values[0:1:1], values[1:2:2], values[2:3:3]
+	open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	reader, _ := open()
+	return (&http.Request{
+		Method: http.MethodPost, URL: e.url, Host: e.url.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: header, Body: reader, GetBody: open, ContentLength: int64(len(body)),
+	}).WithContext(ctx)
 }
 
 // readAnswer returns the beginning of an answer and reads the rest up to the

@@ -15,9 +15,20 @@ func newFilter(c *Config, where *where) filter {
 	return filter{events: set(c.Events), accounts: set(c.Accounts), programs: set(c.Programs), where: where}
 }
 
+// selects reports whether there is an event that is not let through.
+func (f *filter) selects() bool {
+	return len(f.events)+len(f.accounts)+len(f.programs) > 0 || f.where != nil
+}
+
+// matchCopy is match for callers whose entry is not to escape to the heap.
+func (f *filter) matchCopy(e schema.Entry) (bool, error) { return f.match(&e.Event) }
+
 // match's error is [ErrWhere].
 func (f *filter) match(e *schema.Event) (bool, error) {
-	if !allows(f.events, e.Type) || !allows(f.accounts, e.Data.Account) || !allows(f.programs, e.Data.Order.ProgramID.String()) {
+	if !allows(f.events, e.Type) || !allows(f.accounts, e.Data.Account) {
+		return false, nil
+	}
+	if len(f.programs) > 0 && !f.programs[e.Data.Order.ProgramID.String()] {
 		return false, nil
 	}
 	if f.where == nil {

@@ -14,6 +14,13 @@ const (
 	HeaderSignature = "webhook-signature" // signatures, apart by spaces
 )
 
+// The same as [http.Header] has them.
+var (
+	canonicalID        = http.CanonicalHeaderKey(HeaderID)
+	canonicalTimestamp = http.CanonicalHeaderKey(HeaderTimestamp)
+	canonicalSignature = http.CanonicalHeaderKey(HeaderSignature)
+)
+
 // reservedHeaders are set by this package, or would change how the request is
 // sent. All headers that begin with "Webhook-" or "Proxy-" are reserved too.
 var reservedHeaders = []string{

@@ -52,42 +52,58 @@ const (
 	liveHealthy = 7
 	liveRate    = 100 // events a second
 	liveEvents  = 1000
-	liveRounds  = 3 // of each kind, in turn
+	liveRounds  = 9 // of each kind, in turn
 )
 
 // BenchmarkNeighbours is what bad endpoints cost seven good ones: the time from
 // the beginning of an event's publication to its arrival, at 100 events a second,
-// with the log's server in the same process as the endpoints. The rounds take turns:
+// with the log's server in the same process as the endpoints, beside rounds in which
+// the seven are alone:
 //
-//	none        the seven alone
 //	hanging     three more never answer
 //	catching-up one more has 20,000 events to catch up with, at 500 a second
 //	replaying   to one more, a replay of 20,000 events runs at its default pace
 //
-// Of each figure, the middle one of the rounds counts, as a disk that stalls for a
-// moment shows in the 99th percentile of one. ×none is the time beside that of the
-// first kind.
+// The rounds take turns, and which of a pair comes first changes. Of each figure, the
+// middle one of the rounds counts, as a disk that stalls for a moment shows in the
+// 99th percentile of one. ×alone is the time beside that of the seven alone.
 func BenchmarkNeighbours(b *testing.B) {
-	kinds, percentiles := []string{"none", "hanging", "catching-up", "replaying"}, []float64{50, 99}
-	for b.Loop() {
-		rounds := make(map[string][]time.Duration)
-		for range liveRounds {
-			for _, kind := range kinds {
-				all := live(b, kind)
-				for _, p := range percentiles {
-					figure := fmt.Sprintf("%s-p%g", kind, p)
-					rounds[figure] = append(rounds[figure], percentile(all, p))
+	for _, kind := range []string{"hanging", "catching-up", "replaying"} {
+		b.Run(kind, func(b *testing.B) {
+			for b.Loop() {
+				var alone, beside rounds
+				for n := range liveRounds {
+					if n%2 == 0 {
+						alone.add(live(b, "alone"))
+					}
+					beside.add(live(b, kind))
+					if n%2 == 1 {
+						alone.add(live(b, "alone"))
+					}
+				}
+				for _, p := range []float64{50, 99} {
+					figure := fmt.Sprintf("p%g", p)
+					b.ReportMetric(milliseconds(beside.middle(p)), figure+"-ms")
+					b.ReportMetric(milliseconds(alone.middle(p)), "alone-"+figure+"-ms")
+					b.ReportMetric(float64(beside.middle(p))/float64(alone.middle(p)), figure+"-×alone")
 				}
 			}
-		}
-		for _, kind := range kinds {
-			for _, p := range percentiles {
-				middle := percentile(rounds[fmt.Sprintf("%s-p%g", kind, p)], 50)
-				b.ReportMetric(milliseconds(middle), fmt.Sprintf("%s-p%g-ms", kind, p))
-				b.ReportMetric(float64(middle)/float64(percentile(rounds[fmt.Sprintf("none-p%g", p)], 50)), fmt.Sprintf("%s-p%g-×none", kind, p))
-			}
-		}
+		})
 	}
+}
+
+// rounds holds the latencies of each round.
+type rounds [][]time.Duration
+
+func (r *rounds) add(all []time.Duration) { *r = append(*r, all) }
+
+// middle returns the median of the rounds' percentiles.
+func (r *rounds) middle(p float64) time.Duration {
+	var each []time.Duration
+	for _, all := range *r {
+		each = append(each, percentile(all, p))
+	}
+	return percentile(each, 50)
 }
 
 // live publishes events to seven good endpoints, beside others.

@@ -85,7 +85,7 @@ func ReadEntry(msg *message.Message) (schema.Entry, error) {
 	}
 	e := schema.Entry{
 		Sequence: seq, Stored: time.Unix(0, stored).UTC(),
-		Subject: msg.Metadata.Get(MetaSubject), Raw: msg.Payload,
+		Subject: msg.Metadata.Get(MetaSubject), Raw: msg.Payload, Trace: msg.Metadata.Get(MetaTrace),
 	}
 	var err error
 	if e.Event, err = schema.ParseEvent(msg.Payload); err != nil {

@@ -190,4 +190,5 @@ type Entry struct {
 	Subject  string    // subject it was published to
 	Raw      []byte    // the event document as stored; not to be changed
 	Event    Event     // Raw, parsed
+	Trace    string    // W3C traceparent under which it was published, "" for none
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/config"
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/line"
+	"github.com/orderwire/orderwire/cmd/orderwire/internal/tracing"
 )
 
 // summaryEvery is the pause between two lines that say how the line goes.
@@ -62,6 +63,11 @@ func runLine(ctx context.Context, o *options, f runFlags) (err error) {
 		return usageError{err}
 	}
 	log := o.logger()
+	flush, err := tracing.Start(ctx, &c.Tracing, log)
+	if err != nil {
+		return err
+	}
+	defer flush(context.WithoutCancel(ctx))
 	l, err := line.Open(ctx, c, roles, log)
 	if err != nil {
 		return interrupted(ctx, err)

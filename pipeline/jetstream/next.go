@@ -24,6 +24,7 @@ func (l *Log) Next(ctx context.Context, key schema.OrderKey, from uint64) (schem
 	msg, err := l.stream.GetMsg(direct, from, jetstream.WithGetMsgSubject(key.Subjects()))
 	if err == nil {
 		e, err := readEntry(msg.Sequence, msg.Time, msg.Subject, msg.Data)
+		e.Trace = msg.Header.Get(pipeline.MetaTrace)
 		return e, true, err
 	}
 	found, err := l.ask(ctx, map[string]any{"seq": from, "next_by_subj": key.Subjects()})

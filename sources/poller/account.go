@@ -10,6 +10,8 @@ import (
 	"github.com/orderwire/orderwire/sources/openapi"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
 )
 
 // Account says which orders to poll, and how. Zero fields get the defaults of
@@ -92,7 +94,7 @@ type Log interface {
 	SaveCoverage(ctx context.Context, name string, v any) error
 }
 
-// Config puts a poller together. All but Logger and Now is required.
+// Config puts a poller together. All but Logger, Tracer and Now is required.
 type Config struct {
 	Account   Account
 	Network   Network
@@ -100,6 +102,8 @@ type Config struct {
 	Publisher message.Publisher
 	// Logger gets failures and warnings. Nil discards them.
 	Logger *slog.Logger
+	// Tracer begins a span for each poll, each request and each publication. Nil: none.
+	Tracer trace.Tracer
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
@@ -108,6 +112,9 @@ func (c Config) withDefaults() Config {
 	c.Account = c.Account.withDefaults()
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Tracer == nil {
+		c.Tracer = noop.Tracer{}
 	}
 	if c.Now == nil {
 		c.Now = time.Now

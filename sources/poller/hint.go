@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/orderwire/orderwire/schema"
 	"github.com/orderwire/orderwire/sources/openapi"
 )
@@ -33,10 +35,17 @@ var errOtherOrder = errors.New("the network answered with another order")
 // [openapi.ErrNotFound] when the network does not know the order, and does not
 // name it.
 func (p *Poller) Fetch(ctx context.Context, programID, orderSn string) error {
+	ctx, end := p.span(ctx, "fetch", trace.SpanKindInternal)
+	err := p.fetchNow(ctx, programID, orderSn)
+	end(err)
+	return err
+}
+
+func (p *Poller) fetchNow(ctx context.Context, programID, orderSn string) error {
 	if err := p.cfg.Log.LoadIndex(ctx); err != nil { // as before a poll
 		return err
 	}
-	answer, err := p.cfg.Network.Order(ctx, programID, orderSn)
+	answer, err := p.detail(ctx, programID, orderSn)
 	if err != nil {
 		return advise(err)
 	}

@@ -181,7 +181,7 @@ func (t *taking) hydrateAll(ctx context.Context) error {
 }
 
 func (r *recorder) hydrate(ctx context.Context, rec *record) error {
-	answer, err := r.cfg.Network.Order(ctx, rec.key.Program, rec.key.OrderSn)
+	answer, err := r.detail(ctx, rec.key.Program, rec.key.OrderSn)
 	var refused *openapi.RefusedError
 	if errors.Is(err, openapi.ErrNotFound) || errors.As(err, &refused) && !refused.Temporary() {
 		r.cfg.Logger.Warn("the network lists an order and refuses its detail", "account", rec.key.Account, "order", rec.key, "error", err)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
+	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/orderwire/orderwire/schema"
@@ -96,7 +97,9 @@ func (p *Poller) Run(ctx context.Context) error {
 // every event that follows, and the cursor stands behind the last window. (Of an
 // order that another poller changes at the same moment, the next poll tells.)
 func (p *Poller) Poll(ctx context.Context) error {
+	ctx, end := p.span(ctx, "poll", trace.SpanKindInternal)
 	err := advise(p.poll(ctx))
+	end(err)
 	if err != nil {
 		text := err.Error()
 		p.stats.failure.Store(&text)

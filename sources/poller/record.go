@@ -9,6 +9,8 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/zeebo/xxh3"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/orderwire/orderwire/pipeline"
@@ -170,7 +172,12 @@ func (r *recorder) bury(ctx context.Context, raw []byte, content uint64, reason 
 	return nil
 }
 
-func (r *recorder) publish(ctx context.Context, changes []*change) error {
+func (r *recorder) publish(ctx context.Context, changes []*change) (err error) {
+	if len(changes) == 0 {
+		return nil
+	}
+	ctx, end := r.span(ctx, "publish", trace.SpanKindProducer, attribute.Int("messaging.batch.message_count", len(changes)))
+	defer func() { end(err) }()
 	msgs := make([]*message.Message, len(changes))
 	for i, c := range changes {
 		msg, err := pipeline.NewMessage(&c.event, c.expected, c.content)
@@ -178,6 +185,7 @@ func (r *recorder) publish(ctx context.Context, changes []*change) error {
 			return err
 		}
 		msg.SetContext(ctx)
+		pipeline.SetTrace(ctx, msg)
 		msgs[i] = msg
 	}
 	return r.cfg.Publisher.Publish(pipeline.Topic, msgs...)

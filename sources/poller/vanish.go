@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/orderwire/orderwire/pipeline"
 	"github.com/orderwire/orderwire/pipeline/diff"
@@ -52,7 +54,7 @@ func (r *recorder) findVanished(ctx context.Context, w Window, c *Coverage) erro
 
 // missing asks for an order that its window no longer holds.
 func (r *recorder) missing(ctx context.Context, key schema.OrderKey) error {
-	answer, err := r.cfg.Network.Order(ctx, key.Program, key.OrderSn)
+	answer, err := r.detail(ctx, key.Program, key.OrderSn)
 	var refused *openapi.RefusedError
 	switch {
 	case err == nil: // it is only somewhere else now
@@ -101,7 +103,10 @@ func (r *recorder) vanished(ctx context.Context, key schema.OrderKey, answered t
 	}
 }
 
-func (r *recorder) announce(ctx context.Context, msg *message.Message) error {
+func (r *recorder) announce(ctx context.Context, msg *message.Message) (err error) {
+	ctx, end := r.span(ctx, "publish", trace.SpanKindProducer, attribute.Int("messaging.batch.message_count", 1))
+	defer func() { end(err) }()
 	msg.SetContext(ctx)
+	pipeline.SetTrace(ctx, msg)
 	return r.cfg.Publisher.Publish(pipeline.Topic, msg)
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/zeebo/xxh3"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/orderwire/orderwire/sources/openapi"
@@ -128,7 +130,7 @@ func (r *recorder) fetch(ctx context.Context, w Window, pages chan<- openapi.Ord
 	a := r.cfg.Account
 	var before uint64
 	for page, received := 1, 0; ; page++ {
-		answer, err := r.cfg.Network.Orders(ctx, openapi.OrdersQuery{
+		answer, err := r.page(ctx, openapi.OrdersQuery{
 			From: w.From, To: w.To, Page: page, PageSize: a.PageSize, OrderField: a.OrderField,
 		})
 		if err != nil {
@@ -147,6 +149,19 @@ func (r *recorder) fetch(ctx context.Context, w Window, pages chan<- openapi.Ord
 		}
 		before = answer.Digest
 	}
+}
+
+func (r *recorder) page(ctx context.Context, q openapi.OrdersQuery) (answer openapi.OrdersPage, err error) {
+	ctx, end := r.span(ctx, "fetch page", trace.SpanKindClient, attribute.Int("orderwire.page", q.Page))
+	defer func() { end(err, attribute.Int("orderwire.orders", len(answer.Records))) }()
+	return r.cfg.Network.Orders(ctx, q)
+}
+
+// detail fetches one order.
+func (p *Poller) detail(ctx context.Context, programID, orderSn string) (answer openapi.OrderAnswer, err error) {
+	ctx, end := p.span(ctx, "fetch order", trace.SpanKindClient)
+	defer func() { end(err) }()
+	return p.cfg.Network.Order(ctx, programID, orderSn)
 }
 
 // ended reports whether a page of n records was the last: an empty one, or a

@@ -57,7 +57,19 @@ func (c *Config) check() error {
 	c.Commission.check(k)
 	c.HTTP.check(k)
 	c.Postback.check(k, c)
+	c.Tracing.check(k)
 	return errors.Join(k.mistakes...)
+}
+
+func (t *Tracing) check(k *checker) {
+	u, err := url.Parse(t.Endpoint)
+	if t.Endpoint != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil) {
+		k.add("tracing.endpoint", "write http://127.0.0.1:4318, the address of a collector that takes OTLP over HTTP; credentials go into headers",
+			"is no such address")
+	}
+	if t.Sample < 0 || t.Sample > 1 || math.IsNaN(t.Sample) {
+		k.add("tracing.sample", "write 0.1 for a tenth of the polls", "%v is not between 0 and 1", t.Sample)
+	}
 }
 
 func (c *Commission) check(k *checker) {

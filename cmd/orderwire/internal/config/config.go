@@ -30,6 +30,8 @@ type Config struct {
 	Postback Postback `yaml:"postback" envPrefix:"POSTBACK_"`
 	// HTTP is the status service of `orderwire run`; off by default.
 	HTTP HTTP `yaml:"http" envPrefix:"HTTP_"`
+	// Tracing is where traces go; off by default.
+	Tracing Tracing `yaml:"tracing" envPrefix:"TRACING_"`
 
 	source *source
 }
@@ -210,6 +212,18 @@ type HTTP struct {
 	Token Secret `yaml:"token" env:"TOKEN"`
 }
 
+// Tracing is where OpenTelemetry traces go, from a poll to what became of its events.
+type Tracing struct {
+	// Endpoint takes OTLP over HTTP, such as http://127.0.0.1:4318, without the
+	// /v1/traces that is put behind it; empty (default) switches tracing off.
+	Endpoint string `yaml:"endpoint" env:"ENDPOINT"`
+	// Headers of each request to it, such as a token.
+	Headers map[string]Secret `yaml:"headers"`
+	// Sample is the share of polls that are traced, with all that follows from them:
+	// above 0, at most 1, which is the default.
+	Sample float64 `yaml:"sample" env:"SAMPLE"`
+}
+
 // defaults returns the configuration of an empty file.
 func defaults() Config {
 	return Config{DataDir: "./data", NATS: natsDefaults()}
@@ -228,6 +242,7 @@ func (c *Config) complete() {
 	orDefault(&c.Archive.RollEvery, Duration(5*time.Minute))
 	orDefault(&c.Postback.Path, postback.DefaultPath)
 	orDefault(&c.Commission.TimeZone, "UTC")
+	orDefault(&c.Tracing.Sample, 1)
 	orDefault(&c.Commission.DSN, Secret(c.path("commission.db")))
 }
 

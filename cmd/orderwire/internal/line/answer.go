@@ -4,12 +4,21 @@ import (
 	"context"
 	"errors"
 
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/orderwire/orderwire/pipeline"
 	"github.com/orderwire/orderwire/schema"
 	"github.com/orderwire/orderwire/sinks/webhook"
 )
 
-// answering lets the courier see what an endpoint has answered.
-type answering struct{ endpoint *webhook.Endpoint }
+// answering lets the courier see what an endpoint has answered, and traces attempts
+// in the trace that their event was published in.
+type answering struct {
+	endpoint *webhook.Endpoint
+	tracer   trace.Tracer // nil: none
+}
 
 // Deliver implements [pipeline.Deliverer].
 func (a answering) Deliver(ctx context.Context, e schema.Entry) error {
@@ -19,6 +28,26 @@ func (a answering) Deliver(ctx context.Context, e schema.Entry) error {
 
 // Attempt implements [pipeline.Answering].
 func (a answering) Attempt(ctx context.Context, e schema.Entry) (int, error) {
+	if a.tracer == nil {
+		return a.attempt(ctx, e)
+	}
+	ctx, span := a.tracer.Start(pipeline.WithTrace(ctx, e.Trace), "deliver", trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
+		attribute.String("orderwire.endpoint", a.endpoint.Name()), attribute.String("orderwire.event", e.Event.ID),
+		attribute.Int64("orderwire.sequence", int64(e.Sequence)),
+	))
+	defer span.End()
+	status, err := a.attempt(ctx, e)
+	if status != 0 {
+		span.SetAttributes(attribute.Int("http.response.status_code", status))
+	}
+	var failed answer
+	if errors.As(err, &failed) {
+		span.SetStatus(codes.Error, failed.Reason())
+	}
+	return status, err
+}
+
+func (a answering) attempt(ctx context.Context, e schema.Entry) (int, error) {
 	status, err := a.endpoint.Attempt(ctx, e)
 	var failed *webhook.DeliveryError
 	if errors.As(err, &failed) {

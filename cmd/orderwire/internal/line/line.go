@@ -10,10 +10,12 @@ import (
 	"slices"
 	"sync"
 
+	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/config"
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/endpoints"
+	"github.com/orderwire/orderwire/cmd/orderwire/internal/tracing"
 	"github.com/orderwire/orderwire/pipeline/jetstream"
 	"github.com/orderwire/orderwire/sinks/archive"
 	"github.com/orderwire/orderwire/sinks/commission"
@@ -33,6 +35,7 @@ type Line struct {
 	counts      attemptCounts
 	config      *config.Config
 	manager     *endpoints.Manager
+	tracer      trace.Tracer       // nil when nothing is traced
 	delivers    bool               // the role Webhook is among those of this process
 	pushes      *postback.Receiver // nil when no pushes are taken
 	aged        *aged              // nil without endpoints
@@ -51,7 +54,7 @@ type Line struct {
 // is opened when this process has the lease. On an error, everything is closed
 // again.
 func Open(ctx context.Context, c *config.Config, roles []Role, log *slog.Logger) (*Line, error) {
-	l := &Line{log: log, config: c, pollers: make(map[string]*poller.Poller), endpoints: make(map[string]*webhook.Endpoint)}
+	l := &Line{log: log, config: c, tracer: tracing.Tracer(&c.Tracing), pollers: make(map[string]*poller.Poller), endpoints: make(map[string]*webhook.Endpoint)}
 	if err := l.open(ctx, c, roles); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}

@@ -41,7 +41,7 @@ func (l *Line) planAccounts(ctx context.Context, c *config.Config) error {
 			return fmt.Errorf("account %s: %w", a.Name, err)
 		}
 		p := poller.New(poller.Config{
-			Account: account, Network: client, Log: l.orders, Publisher: l.orders.Publisher(), Logger: l.log,
+			Account: account, Network: client, Log: l.orders, Publisher: l.orders.Publisher(), Logger: l.log, Tracer: l.tracer,
 		})
 		l.pollers[a.Name] = p
 		l.add("account", a.Name, func(context.Context) (*session, error) {
@@ -67,7 +67,7 @@ func (l *Line) planArchive(_ context.Context, c *config.Config) error {
 		}
 		l.place(func() { l.archive = a })
 		return fed(pipeline.NewRunner(pipeline.RunnerConfig{
-			Name: string(Archive), Sink: a, Follow: l.orders.Follow, Bury: l.orders.Bury,
+			Name: string(Archive), Sink: l.traced(string(Archive), a), Follow: l.orders.Follow, Bury: l.orders.Bury,
 			FlushEvery: time.Duration(c.Archive.RollEvery), Retention: l.archiveRetention(c), Logger: l.log,
 		}), func() error { return errors.Join(a.Close(), closeTable()) }), nil
 	})
@@ -82,7 +82,7 @@ func (l *Line) planCommission(_ context.Context, c *config.Config) error {
 		}
 		l.place(func() { l.books = b })
 		return fed(pipeline.NewRunner(pipeline.RunnerConfig{
-			Name: string(Commission), Sink: b, Follow: l.orders.Follow, Bury: l.orders.Bury,
+			Name: string(Commission), Sink: l.traced(string(Commission), b), Follow: l.orders.Follow, Bury: l.orders.Bury,
 			Retention: l.commissionRetention(c), Logger: l.log,
 		}), func() error {
 			l.place(func() { l.books = nil })
@@ -113,7 +113,7 @@ func (l *Line) planWebhooks(ctx context.Context, c *config.Config) error {
 func (l *Line) delivering(w *config.Webhook, endpoint *webhook.Endpoint) func(context.Context) (*session, error) {
 	return func(context.Context) (*session, error) {
 		courier := pipeline.NewCourier(pipeline.CourierConfig{
-			Name: w.Name, Deliverer: answering{endpoint}, Follow: l.orders.Follow, Bury: l.orders.Bury, Cursors: l.orders, Watch: l.orders.WatchCursor,
+			Name: w.Name, Deliverer: answering{endpoint, l.tracer}, Follow: l.orders.Follow, Bury: l.orders.Bury, Cursors: l.orders, Watch: l.orders.WatchCursor,
 			Parked: l.orders, Recall: l.orders.Next, Archive: l.aged.next, Older: l.aged.events,
 			HoldExhausted: w.OnExhausted == config.ExhaustedPark, Unordered: w.Unordered,
 			Concurrency: w.Concurrency, RateLimit: w.RateLimit, Schedule: w.Schedule(),

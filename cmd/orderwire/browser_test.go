@@ -161,10 +161,13 @@ func TestBrowser(t *testing.T) {
 		{"all pages", browseAll, []string{"404 (Not Found)", "400 (Bad Request)"}},
 		{"logout", browseLogout, nil},
 	} {
-		t.Run(step.name, func(t *testing.T) {
+		good := t.Run(step.name, func(t *testing.T) {
 			step.do(t, w, b)
 			b.sound(t, step.expected...)
 		})
+		if !good && step.name == "login" {
+			t.Fatal("without a session, the other pages are not there")
+		}
 	}
 	t.Logf("screenshots are in %s", b.dir)
 }

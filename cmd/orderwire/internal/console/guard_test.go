@@ -110,11 +110,11 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
-// Style and script are served, and nothing else of what is embedded.
+// Style, script and icon are served, and nothing else of what is embedded.
 func TestAssets(t *testing.T) {
 	t.Parallel()
 	w := open(t, token, "http://127.0.0.1:9/")
-	for target, kind := range map[string]string{"/assets/style.css": "text/css", "/assets/live.js": "text/javascript"} {
+	for target, kind := range map[string]string{"/assets/style.css": "text/css", "/assets/live.js": "text/javascript", "/assets/icon.svg": "image/svg+xml"} {
 		if a := w.get(t, target); a.code != http.StatusOK || !strings.HasPrefix(a.header.Get("Content-Type"), kind) || a.body == "" {
 			t.Errorf("%s: HTTP %d, %v", target, a.code, a.header)
 		}

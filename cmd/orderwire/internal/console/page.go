@@ -58,7 +58,7 @@ func (c *console) show(w http.ResponseWriter, r *http.Request, status int, name 
 }
 
 func serveAsset(w http.ResponseWriter, r *http.Request) {
-	for _, name := range []string{"assets/style.css", "assets/live.js"} {
+	for _, name := range []string{"assets/style.css", "assets/live.js", "assets/icon.svg"} {
 		if r.URL.Path == "/"+name {
 			http.ServeFileFS(w, r, assets, name)
 			return

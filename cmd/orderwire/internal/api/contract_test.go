@@ -60,6 +60,9 @@ func seal(s *openapi3.Schema) {
 	if s.Items != nil {
 		seal(s.Items.Value)
 	}
+	for _, one := range s.OneOf {
+		seal(one.Value)
+	}
 }
 
 func loadContract(tb testing.TB) *contract {

@@ -29,6 +29,7 @@ type fake struct {
 	started chan struct{} // told when a report begins, which then waits for the end of its context; nil: neither
 	query   endpoints.Query
 	takes   time.Duration // of a report
+	shelf                 // books, events, dead letters and archive
 }
 
 const theSecret = "whsec_c2VjcmV0IHNlY3JldCBzZWNyZXQgc2VjcmV0"
@@ -168,7 +169,7 @@ func sendPlain(tb testing.TB, f *fake, q request) *httptest.ResponseRecorder {
 		req.Host = strings.TrimSpace(q.host)
 	}
 	rec := httptest.NewRecorder()
-	api.New(api.Config{Line: f, Webhooks: f, Attempts: f.attempts, Replay: f, Token: q.token, Listen: q.listen}).ServeHTTP(rec, req)
+	api.New(f.config(q)).ServeHTTP(rec, req)
 	if rec.Header().Get("X-Content-Type-Options") != "nosniff" || rec.Header().Get("Cache-Control") != "no-store" {
 		tb.Errorf("%s %s: header %v", q.method, q.path, rec.Header())
 	}
@@ -186,7 +187,9 @@ func send(tb testing.TB, f *fake, q request) *httptest.ResponseRecorder {
 		return rec
 	}
 	req := httptest.NewRequestWithContext(tb.Context(), q.method, "http://localhost"+q.path, strings.NewReader(q.body))
-	req.Header.Set("Content-Type", "application/json")
+	if q.method == http.MethodPost {
+		req.Header.Set("Content-Type", "application/json")
+	}
 	if err := loadContract(tb).check(tb, req, rec); err != nil {
 		tb.Errorf("%s %s: HTTP %d: %v\n%.300s", q.method, q.path, rec.Code, err, rec.Body)
 	}

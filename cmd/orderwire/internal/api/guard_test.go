@@ -13,7 +13,7 @@ func TestToken(t *testing.T) {
 	t.Parallel()
 	paths := [][2]string{{"GET", "/metrics"}, {"GET", "/nothing"}, {"PUT", "/api/v1/webhooks"}}
 	for _, o := range api.Operations() {
-		paths = append(paths, [2]string{o[0], strings.ReplaceAll(o[1], "{name}", "partner%2Fa")})
+		paths = append(paths, [2]string{o[0], strings.NewReplacer("{name}", "partner%2Fa", "{month}", "2026-03", "{key}", "main.77.a").Replace(o[1])})
 	}
 	for _, o := range paths {
 		body := "{}"

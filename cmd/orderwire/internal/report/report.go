@@ -6,6 +6,7 @@ package report
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/orderwire/orderwire/sinks/commission"
@@ -70,3 +71,6 @@ func Find(name string) *Report {
 	r := all[at]
 	return &r
 }
+
+// ErrNoBooks says that there are no commission books to read.
+var ErrNoBooks = errors.New("there are no commission books yet; they come with the first events")

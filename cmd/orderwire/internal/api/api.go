@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/endpoints"
+	"github.com/orderwire/orderwire/cmd/orderwire/internal/line"
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/metrics"
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/report"
 	"github.com/orderwire/orderwire/schema"
@@ -61,8 +62,10 @@ type Config struct {
 // Line is a process's part of the line.
 type Line interface {
 	metrics.Source
-	// Ready returns nil when the log answers.
-	Ready(ctx context.Context) error
+	// Ready returns why this process cannot do its work, nothing when it can.
+	Ready(ctx context.Context) []line.Trouble
+	// Alive returns which of its loops have ended or hang, nothing when all go on.
+	Alive(ctx context.Context) []line.Trouble
 }
 
 // Log is what is read of the log; see [jetstream.Log].
@@ -114,6 +117,14 @@ type service struct {
 	counting chan struct{} // holds a token while a report of what is owed is made
 }
 
+// The paths outside of /api/v1, which the document has as well. The probes are
+// answered to anybody.
+const (
+	healthPath  = "/healthz"
+	readyPath   = "/readyz"
+	metricsPath = "/metrics"
+)
+
 // New returns the handler of the whole service.
 func New(c Config) http.Handler {
 	if c.Logger == nil {
@@ -124,18 +135,18 @@ func New(c Config) http.Handler {
 	for _, r := range s.routes() {
 		inside.Handle(r.method+" "+r.path, s.answer(r))
 	}
-	inside.Handle("GET /metrics", metrics.Handler(c.Line, c.Logger))
+	inside.Handle("GET "+metricsPath, metrics.Handler(c.Line, c.Logger))
 	inside.HandleFunc("/", s.nowhere(inside))
 
 	outside := http.NewServeMux()
-	outside.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
-	outside.HandleFunc("GET /readyz", s.ready)
+	outside.HandleFunc("GET "+healthPath, probe(c.Line.Alive))
+	outside.HandleFunc("GET "+readyPath, probe(c.Line.Ready))
 	if c.Console == nil {
 		outside.Handle("/", s.guarded(inside))
 		return secured(outside)
 	}
 	outside.Handle("/api/", s.guarded(inside))
-	outside.Handle("/metrics", s.guarded(inside))
+	outside.Handle(metricsPath, s.guarded(inside))
 	outside.Handle("/", c.Console)
 	return secured(outside)
 }

@@ -31,7 +31,7 @@ func service(c *config.Config, l *line.Line, log *slog.Logger) (http.Handler, fu
 	})
 	return api.New(api.Config{
 		Line: l, Webhooks: l.Endpoints(), Attempts: attempts, Replay: again, Log: l.Log(),
-		Books: reading.read, Rates: report.RatesIn(c.Commission.Rates), Zone: reading.zone,
+		Books: reading.read, Rates: report.RatesIn(c.Commission.Rates), Networks: report.NetworksOf(c, log), Zone: reading.zone,
 		CloseMonth: func(ctx context.Context, month string) (*commission.Closing, error) {
 			return report.CloseMonth(ctx, reading.dsn, reading.zone, month, time.Now())
 		},

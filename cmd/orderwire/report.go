@@ -75,7 +75,7 @@ func (r *reporter) print(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, books.Close()) }()
-	r.query.Now = time.Now().In(zone)
+	r.query.Now, r.query.Networks = time.Now().In(zone), report.NetworksOf(c, r.logger())
 	t, err := r.report.Read(ctx, books, &r.query)
 	if err != nil {
 		return reportError(err)

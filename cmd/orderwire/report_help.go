@@ -50,5 +50,20 @@ program were when they were approved. Programs with fewer than 20 approved order
 left out, and so are orders that have vanished from the network.`,
 	},
 	report.EstimatedAndConfirmed: {short: "Print what was estimated of settled orders, and what came"},
-	report.Conversions:           {short: "Print the orders that were confirmed in another currency"},
+	report.Clicks: {
+		short: "Print clicks, conversion rate and earnings per click",
+		long: `Prints the clicks that the network counts beside the orders and the commission of the
+books, of the last 30 days unless --from and --to say otherwise, by day unless --by says
+otherwise: day, program, website, sub_id.
+
+The conversion rate is orders by clicks, and EPC is the commission of 100 clicks. Clicks
+count on their day and orders on theirs, in the network's zone; orders count in any
+status, and commission as in "report earnings". A group with orders in two currencies
+has two rows with the same clicks, and their rates and EPC add up; --in makes them one.
+
+The network's specification names statistics and shows no operation for them. Asked is
+the one of "orderwire network"; a network without it refuses.`,
+		example: `  orderwire report clicks -c orderwire.yaml --by program,sub_id --in EUR`,
+	},
+	report.Conversions: {short: "Print the orders that were confirmed in another currency"},
 }

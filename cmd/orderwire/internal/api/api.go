@@ -43,6 +43,8 @@ type Config struct {
 	CloseMonth func(ctx context.Context, month string) (*commission.Closing, error)
 	// Rates reads the exchange rates for reports; nil: there are none.
 	Rates func() (*commission.Rates, error)
+	// Networks are asked for clicks.
+	Networks []report.Network
 	// Zone is that of the books' days; nil means UTC.
 	Zone *time.Location
 	// Archive reads what the archive holds, see [report.ArchiveAt]. Required.

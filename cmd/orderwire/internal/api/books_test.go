@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/orderwire/orderwire/sources/openapi"
 )
 
 const reports = "/api/v1/reports/"
@@ -165,5 +167,54 @@ func TestClosing(t *testing.T) {
 	}
 	if code, body := post("x"); code != http.StatusBadRequest || !strings.Contains(body, "is no month") {
 		t.Errorf("x: HTTP %d: %s", code, body)
+	}
+}
+
+// The network's clicks stand beside the orders and the commission of the books.
+func TestClicks(t *testing.T) {
+	t.Parallel()
+	f := stocked(t)
+	f.rates = filepath.Join(t.TempDir(), "rates.csv")
+	if err := os.WriteFile(f.rates, []byte("2026-03-01,CNY,EUR,0.13\n2026-03-01,USD,EUR,0.9\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f.statistics = []openapi.Statistic{
+		{Day: "2026-03-01", ProgramID: "77", Currency: "CNY", Charge: "USD", Clicks: 120, Orders: 1}, {Day: "2026-03-01", ProgramID: "77", Currency: "CNY", Clicks: 80},
+		{Day: "2026-03-02", ProgramID: "78", Currency: "SEK", Clicks: 5}, {Day: "2026-03-03", ProgramID: "78", Currency: "SEK"},
+	}
+	const span, head = "?from=2026-03-01&to=2026-03-31&format=csv", "account,day,clicks,orders,conversion_rate,currency,commission,epc\n"
+	for _, tt := range []struct{ query, asked, want string }{
+		{
+			span, "{From:2026-03-01 To:2026-03-31 Group:[Day] ProgramID: WebsiteID: SubID:}", head +
+				"main,2026-03-01,200,2,0.0100,CNY,5.00,2.50\nmain,2026-03-01,200,1,0.0050,USD,0.70,0.35\nmain,2026-03-02,5,0,0.0000,SEK,0.00,0.00\n",
+		},
+		{span + "&in=EUR&account=main", "Group:[Day]", head + "main,2026-03-01,200,3,0.0150,EUR,1.28,0.64\nmain,2026-03-02,5,0,0.0000,EUR,0.00,0.00\n"},
+		{
+			span + "&by=program,day&program=77", "Group:[ProgramId Day] ProgramID:77", "account,program,day,clicks,orders,conversion_rate,currency,commission,epc\n" +
+				"main,77,2026-03-01,200,2,0.0100,CNY,5.00,2.50\n",
+		},
+		{span + "&by=sub_id&website=w&sub_id=s", "Group:[SubId] ProgramID: WebsiteID:w SubID:s", "account,sub_id,clicks,"},
+	} {
+		f.asked = nil
+		rec := send(t, f, request{method: "GET", path: reports + "clicks" + tt.query})
+		if rec.Code != http.StatusOK || !strings.HasPrefix(rec.Body.String(), tt.want) || len(f.asked) != 1 || !strings.Contains(f.asked[0], tt.asked) {
+			t.Errorf("%s: asked %v, HTTP %d:\n%s\nwant %s\n%s", tt.query, f.asked, rec.Code, rec.Body, tt.asked, tt.want)
+		}
+	}
+	if rec := send(t, f, request{method: "GET", path: reports + "clicks?from=2026-03-01&to=2026-03-02"}); !strings.Contains(rec.Body.String(),
+		`{"account":"main","group":["2026-03-01"],"clicks":200,"orders":2,"conversion_rate":"0.0100","currency":"CNY","commission":"5.00","epc":"2.50"}`) {
+		t.Errorf("HTTP %d: %s", rec.Code, rec.Body)
+	}
+	for query, want := range map[string]string{
+		"?by=link": "by cannot be link here", "?by=day,day": "each once", "?from=2025-01-01&to=2026-03-01": "at most 365 days", "?from=2026-03-02&to=2026-03-01": "not after it",
+		"?to=now": "to is no day", "?account=nobody": "account is none of the configuration",
+	} {
+		if rec := send(t, f, request{method: "GET", path: reports + "clicks" + query}); rec.Code != http.StatusBadRequest || !strings.Contains(rec.Body.String(), want) {
+			t.Errorf("%s: HTTP %d: %s, want %s", query, rec.Code, rec.Body, want)
+		}
+	}
+	f.err = errDown
+	if rec := send(t, f, request{method: "GET", path: reports + "clicks"}); rec.Code != http.StatusBadGateway || !strings.Contains(rec.Body.String(), "account main: the network gives no clicks") {
+		t.Errorf("without the network: HTTP %d: %s", rec.Code, rec.Body)
 	}
 }

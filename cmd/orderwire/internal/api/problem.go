@@ -104,6 +104,7 @@ func booksProblem(err error) *ProblemError {
 	var filter *commission.FilterError
 	var rate *commission.RateError
 	var month *commission.MonthError
+	var network *report.NetworkError
 	switch {
 	case errors.As(err, &filter):
 		return malformed(filter.Field+" "+filter.Problem, "see /api/v1/openapi.yaml")
@@ -113,6 +114,8 @@ func booksProblem(err error) *ProblemError {
 		return p
 	case errors.As(err, &rate):
 		return problem(http.StatusInternalServerError, rate.Error(), "the operator puts the file right that commission.rates names")
+	case errors.As(err, &network):
+		return problem(http.StatusBadGateway, network.Error(), "networks need not count clicks for publishers; that of `orderwire network` does")
 	case errors.As(err, &month):
 		return problem(http.StatusConflict, "month "+month.Month+" "+month.Problem, month.Hint)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/orderwire/orderwire/schema"
 	"github.com/orderwire/orderwire/sinks/archive"
 	"github.com/orderwire/orderwire/sinks/commission"
+	"github.com/orderwire/orderwire/sources/openapi"
 )
 
 // shelf holds what the lists and reports are made of; nothing by default.
@@ -27,11 +28,14 @@ type shelf struct {
 	letters []pipeline.Buried
 	rates   string // a file, "" for none
 	place   string // of the archive
+
+	statistics []openapi.Statistic
 }
 
 func (f *fake) config(q request) api.Config {
 	return api.Config{
 		Line: f, Webhooks: f, Attempts: f.attempts, Replay: f, Log: f, Token: q.token, Listen: q.listen, Rates: report.RatesIn(f.rates),
+		Networks: []report.Network{{Account: "main", Statistics: f.Statistics}},
 		Books: func(context.Context) (*commission.Reader, error) {
 			if f.books == nil {
 				return nil, report.ErrNoBooks
@@ -43,6 +47,11 @@ func (f *fake) config(q request) api.Config {
 		},
 		Archive: func(ctx context.Context) (*report.Archive, error) { return report.ArchiveAt(ctx, f.place) },
 	}
+}
+
+func (f *fake) Statistics(_ context.Context, q openapi.StatisticsQuery) ([]openapi.Statistic, error) {
+	f.asked = append(f.asked, fmt.Sprintf("%+v", q))
+	return f.statistics, f.err
 }
 
 func (f *fake) Next(_ context.Context, key schema.OrderKey, from uint64) (schema.Entry, bool, error) {

@@ -71,7 +71,7 @@ type rows struct {
 func (s *service) report(one report.Report) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		p := tabular(r, one.Takes...)
-		q := report.Query{Rates: s.Rates, Now: s.now()}
+		q := report.Query{Rates: s.Rates, Networks: s.Networks, Now: s.now()}
 		for _, name := range one.Takes {
 			if to := q.Field(name); to != nil {
 				*to = p.Get(name)

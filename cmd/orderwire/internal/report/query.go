@@ -33,6 +33,8 @@ type Query struct {
 	Month string
 	// Check holds a closed month to what was kept of it, in place of its statement.
 	Check bool
+	// Networks are asked for clicks.
+	Networks []Network
 	// Now is the present time in the zone of the books. Required.
 	Now time.Time
 }
@@ -56,7 +58,7 @@ var help = map[string]string{
 	"in":    "convert all of it to this currency, at the rates of commission.rates",
 	"on":    "the day to look from, YYYY-MM-DD (default today, in commission.time_zone)",
 	"month": "the month, YYYY-MM (default the present one, in commission.time_zone)",
-	paramBy: "add up by " + strings.Join(commission.Groupings(), ", "),
+	paramBy: "add up by " + strings.Join(commission.Groupings(), ", ") + " (clicks: by day, program, sub_id, website)",
 }
 
 // Help says what a parameter means, for people.

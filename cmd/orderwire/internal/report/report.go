@@ -24,8 +24,8 @@ type Report struct {
 
 // Read makes the report. The error is a [*commission.FilterError] for a parameter
 // that cannot be used, a [*commission.RateError] for a rate that is missing or
-// wrong, [ErrNoRates], a [*commission.StoreError] or, for a month that is checked, a
-// [*commission.MonthError].
+// wrong, [ErrNoRates], a [*commission.StoreError], for clicks a [*NetworkError], or for
+// a month that is checked a [*commission.MonthError].
 func (r *Report) Read(ctx context.Context, books *commission.Reader, q *Query) (*Table, error) {
 	return r.read(ctx, books, q)
 }
@@ -45,6 +45,7 @@ var all = []Report{
 	{Overdue, []string{"account", "program", "on"}, overdue},
 	{EstimatedAndConfirmed, []string{"account", "program", "currency"}, estimatedAndConfirmed},
 	{Conversions, []string{"account", "program", "currency"}, conversions},
+	{Clicks, []string{"account", "program", "website", "sub_id", "from", "to", paramBy, "in"}, clicks},
 }
 
 // The names of the reports.
@@ -57,6 +58,7 @@ const (
 	Overdue               = "overdue"
 	EstimatedAndConfirmed = "estimated-vs-confirmed"
 	Conversions           = "conversions"
+	Clicks                = "clicks"
 )
 
 // All returns the reports of the books, in the order of the documentation.

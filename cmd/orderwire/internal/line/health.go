@@ -103,7 +103,7 @@ func (l *Line) stuck(p *part) string {
 	limit := max(stuckPolls*every, stuckAfter)
 	last := l.since(p, l.pollers[p.name].Stats().LastWindow)
 	if quiet := l.now().Sub(last); quiet > limit {
-		return fmt.Sprintf("nothing was read to its end for %s", quiet.Round(time.Second))
+		return fmt.Sprintf("nothing was read to its end for %s", quiet.Truncate(time.Minute))
 	}
 	return ""
 }
@@ -114,7 +114,7 @@ func (l *Line) silent(p *part) string {
 	limit := max(3*(every+longest), deadAfter)
 	last := l.since(p, l.pollers[p.name].Stats().LastSign)
 	if quiet := l.now().Sub(last); quiet > limit {
-		return fmt.Sprintf("its loop has given no sign of life for %s", quiet.Round(time.Second))
+		return fmt.Sprintf("its loop has given no sign of life for %s", quiet.Truncate(time.Minute))
 	}
 	return ""
 }
@@ -211,7 +211,7 @@ func (l *Line) stalled(ctx context.Context, name string, feed follower) string {
 		return stored, err
 	})
 	if quiet := l.stalls.look(name, at, l.now(), waiting); quiet > limit {
-		return fmt.Sprintf("events wait, and its loop has not moved for %s", quiet.Round(time.Second))
+		return fmt.Sprintf("events wait, and its loop has not moved for %s", quiet.Truncate(time.Minute))
 	}
 	return ""
 }

@@ -63,6 +63,15 @@ func TestTables(t *testing.T) {
 	}
 }
 
+// A change stands in CSV as its texts, without the quotes of JSON.
+func TestTimelineSheet(t *testing.T) {
+	t.Parallel()
+	rec := send(t, stocked(t), request{method: "GET", path: "/api/v1/orders/main.77.=3Cc=3E?format=csv"})
+	if want := "4,2026-04-02T00:00:00Z,2,status.changed,2026-04-02T00:00:00Z,/Status,0,-1"; lineOf(rec.Body.String(), 2) != want {
+		t.Errorf("%s, want %s", rec.Body, want)
+	}
+}
+
 // The header Accept chooses as well, and the parameter is above it.
 func TestForms(t *testing.T) {
 	t.Parallel()

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/orderwire/orderwire/pipeline"
 	"github.com/orderwire/orderwire/schema"
 )
@@ -137,8 +140,17 @@ func (t *Timeline) Table() *Table {
 			changes = []schema.Change{{}}
 		}
 		for _, c := range changes {
-			all.Rows = append(all.Rows, append(head[:len(head):len(head)], c.Path, string(c.From), string(c.To)))
+			all.Rows = append(all.Rows, append(head[:len(head):len(head)], c.Path, plain(c.From), plain(c.To)))
 		}
 	}
 	return all
+}
+
+// plain returns the text of a JSON string, and any other value as JSON.
+func plain(v jsontext.Value) string {
+	var s string
+	if len(v) == 0 || json.Unmarshal(v, &s) != nil {
+		return string(v)
+	}
+	return s
 }

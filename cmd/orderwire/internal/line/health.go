@@ -143,9 +143,9 @@ func (l *Line) since(p *part, at time.Time) time.Time {
 
 // unfit says what is wrong with the place of a sink, "" for nothing.
 func (l *Line) unfit(ctx context.Context, p *part) string {
-	own := p.now.Load()
+	own, has := p.now.Load(), l.Holders()[p.lease()]
 	switch {
-	case own == nil && l.leases != nil && (p.failure.Load() == nil || l.Holders()[p.lease()].Holder != ""):
+	case own == nil && l.leases != nil && (p.failure.Load() == nil || has.Holder != "" && !has.Here):
 		return "" // on standby
 	case own == nil:
 		return "its place cannot be opened"

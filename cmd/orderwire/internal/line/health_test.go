@@ -2,6 +2,7 @@ package line_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/config"
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/line"
+	"github.com/orderwire/orderwire/pipeline/pipelinetest"
 )
 
 // idle is a line that is open and does not run, with an archive and books in dir,
@@ -171,4 +173,54 @@ func TestStalls(t *testing.T) {
 			t.Errorf("minute %d: %v, want %d minutes", tt.minute, got, tt.stalled)
 		}
 	}
+}
+
+// On shared servers, who waits for its turn is ready; who cannot open the place, and
+// nobody else has the work, is not.
+func TestReadyOnStandby(t *testing.T) {
+	t.Parallel()
+	url := pipelinetest.Server(t, t.TempDir()).URL()
+	start := func(dir string) *line.Line {
+		t.Helper()
+		c, err := config.Parse("test.yaml", fmt.Appendf(nil, "data_dir: %q\nnats: {url: %q}\n", dir, url))
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := line.Open(t.Context(), c, []line.Role{line.Archive}, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- l.Run(ctx) }()
+		t.Cleanup(func() {
+			cancel()
+			if err := errors.Join(<-done, l.Close()); err != nil {
+				t.Error(err)
+			}
+		})
+		return l
+	}
+	await := func(l *line.Line, want string) {
+		t.Helper()
+		got, limit, tick := "?", time.After(20*time.Second), time.NewTicker(10*time.Millisecond)
+		defer tick.Stop()
+		for got != want {
+			select {
+			case <-tick.C:
+				got = told(l.Ready(t.Context()))
+			case <-limit:
+				t.Fatalf("got %q, want %q", got, want)
+			}
+		}
+	}
+	broken := t.TempDir()
+	if err := os.WriteFile(filepath.Join(broken, "archive"), []byte("a file"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	first := start(broken)
+	await(first, "sink archive: its place cannot be opened")
+	second := start(t.TempDir())
+	await(second, "")
+	await(first, "") // the other one does the work now
 }

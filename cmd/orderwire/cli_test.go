@@ -152,11 +152,23 @@ func TestStatusService(t *testing.T) {
 	p := launch(t, "run", "-c", w.config)
 	_, url, _ := strings.Cut(p.log.await(t, "status service"), "url=")
 	base := strings.TrimSuffix(url, "/api/v1/status")
+	for _, path := range []string{"/healthz", "/readyz"} {
+		if code, body := get(t, base+path, ""); code != http.StatusOK || !strings.Contains(body, `"problems":[]`) {
+			t.Errorf("%s: HTTP %d: %s", path, code, body)
+		}
+	}
+	for path, has := range map[string]string{
+		"/api/v1/reports/reversals": `"rows":`, "/api/v1/orders?limit=1": `"total":`, "/api/v1/dead-letters": `"dead_letters":[]`, "/api/v1/archive": `"partitions":`,
+		"/metrics": `orderwire_account_coverage_gaps{account="main"} 0`,
+	} {
+		if code, body := get(t, base+path, "t0ken"); code != http.StatusOK || !strings.Contains(body, has) {
+			t.Errorf("%s: HTTP %d: %s", path, code, body)
+		}
+	}
 	for _, tt := range []struct {
 		path, token string
 		want        int
 	}{
-		{"/healthz", "", http.StatusNoContent}, {"/readyz", "", http.StatusNoContent},
 		{"/api/v1/status", "", http.StatusUnauthorized}, {"/api/v1/status", "wrong", http.StatusUnauthorized},
 		{"/api/v1/status", "t0ken", http.StatusOK}, {"/elsewhere", "t0ken", http.StatusNotFound},
 	} {

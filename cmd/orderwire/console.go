@@ -14,6 +14,7 @@ import (
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/console"
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/endpoints"
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/line"
+	"github.com/orderwire/orderwire/cmd/orderwire/internal/report"
 	"github.com/orderwire/orderwire/sinks/commission"
 )
 
@@ -29,7 +30,15 @@ func service(c *config.Config, l *line.Line, log *slog.Logger) (http.Handler, fu
 		Line: l, Log: l.Log(), Books: reading.open, Webhooks: l.Endpoints(), Attempts: attempts, Replay: again, Gate: gate, Logger: log,
 	})
 	return api.New(api.Config{
-		Line: l, Webhooks: l.Endpoints(), Attempts: attempts, Replay: again, Token: gate.Token, Listen: gate.Listen, Console: pages, Logger: log,
+		Line: l, Webhooks: l.Endpoints(), Attempts: attempts, Replay: again, Log: l.Log(),
+		Books: reading.read, Rates: report.RatesIn(c.Commission.Rates), Networks: report.NetworksOf(c, log), Zone: reading.zone,
+		CloseMonth: func(ctx context.Context, month string) (*commission.Closing, error) {
+			return report.CloseMonth(ctx, reading.dsn, reading.zone, month, time.Now())
+		},
+		Archive: func(ctx context.Context) (*report.Archive, error) {
+			return report.ArchiveAt(ctx, c.Archive.Sink(nil).Dir)
+		},
+		Token: gate.Token, Listen: gate.Listen, Console: pages, Logger: log,
 	}), reading.close
 }
 
@@ -43,6 +52,14 @@ type books struct {
 }
 
 func (b *books) open(ctx context.Context) (console.Books, error) {
+	r, err := b.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+func (b *books) read(ctx context.Context) (*commission.Reader, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.reader != nil {
@@ -50,7 +67,7 @@ func (b *books) open(ctx context.Context) (console.Books, error) {
 	}
 	r, err := commission.OpenReader(ctx, b.dsn, commission.InZone(b.zone))
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, commission.ErrNotBooks) {
-		return nil, errNoBooks
+		return nil, report.ErrNoBooks
 	}
 	if err != nil {
 		return nil, err
@@ -58,8 +75,6 @@ func (b *books) open(ctx context.Context) (console.Books, error) {
 	b.reader = r
 	return r, nil
 }
-
-var errNoBooks = errors.New("there are no commission books yet; they come with the first events")
 
 func (b *books) close() error {
 	b.mu.Lock()

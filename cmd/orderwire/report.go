@@ -2,12 +2,9 @@ package main
 
 import (
 	"context"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -16,45 +13,60 @@ import (
 
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/config"
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/describe"
+	"github.com/orderwire/orderwire/cmd/orderwire/internal/report"
 	"github.com/orderwire/orderwire/sinks/commission"
 )
 
-// reporter holds what the commands of report share.
+// reporter holds the flags of a report.
 type reporter struct {
 	*options
+	report     *report.Report
+	query      report.Query
 	file, form string
-	filter     commission.Filter
-	on         string // day of ageing and overdue
-}
-
-// table is an answer as text, and as it stands in JSON.
-type table struct {
-	header []string
-	rows   [][]string
-	value  any
+	rates      string
 }
 
 func newReport(o *options) *cobra.Command {
-	c := newEarnings(o, "report", "Print the commission books: earnings, statements of months, ageing, …")
-	c.AddCommand(newEarnings(o, "earnings", "Print the commission sums (as report alone does)"), newSubIDs(o), newStatement(o), newCloseMonth(o),
-		newAgeing(o), newReversals(o), newOverdue(o), newSettled(o), newConversions(o))
+	c := newReportOf(o, report.Earnings, "report", "Print the commission books: earnings, statements of months, ageing, …")
+	c.AddCommand(newCloseMonth(o))
+	for _, r := range report.All() {
+		c.AddCommand(newReportOf(o, r.Name, r.Name, reportHelp[r.Name].short))
+	}
 	return c
 }
 
-// command returns a command that reads the books and prints a table.
-func (r *reporter) command(use, short string, read func(context.Context, *commission.Reader, time.Time) (*table, error)) *cobra.Command {
+// newReportOf returns a command that prints a report.
+func newReportOf(o *options, name, use, short string) *cobra.Command {
+	r := &reporter{options: o, report: report.Find(name)}
 	c := &cobra.Command{
-		Use: use + " -c FILE", Short: short, Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return r.print(c.Context(), read) },
+		Use: use + " -c FILE", Short: short, Long: reportHelp[name].long, Example: reportHelp[name].example, Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return r.print(c.Context()) },
 	}
 	configFlag(c, &r.file)
 	outputFlag(c, &r.form, "table", "csv", "json")
+	for _, p := range r.report.Takes {
+		if to := r.query.Field(p); to != nil {
+			c.Flags().StringVar(to, strings.ReplaceAll(p, "_", "-"), "", report.Help(p))
+		}
+		if p == "in" {
+			c.Flags().StringVar(&r.rates, "rates", "", "file of exchange rates in place of commission.rates; --currency is then the currency to convert to, unless --in is")
+		}
+	}
+	if r.report.Grouped() {
+		c.Flags().StringSliceVar(&r.query.Group, "by", nil, report.Help("by"))
+	}
+	if name == report.Statement {
+		c.Flags().BoolVar(&r.query.Check, "check", false, "hold a closed month to what was kept of it")
+	}
 	return c
 }
 
-func (r *reporter) print(ctx context.Context, read func(context.Context, *commission.Reader, time.Time) (*table, error)) (err error) {
+func (r *reporter) print(ctx context.Context) (err error) {
 	c, err := config.Load(r.file)
 	if err != nil {
+		return err
+	}
+	if err := r.convert(c); err != nil {
 		return err
 	}
 	zone := c.Commission.Zone()
@@ -63,75 +75,59 @@ func (r *reporter) print(ctx context.Context, read func(context.Context, *commis
 		return err
 	}
 	defer func() { err = errors.Join(err, books.Close()) }()
-	t, err := read(ctx, books, time.Now().In(zone))
+	r.query.Now, r.query.Networks = time.Now().In(zone), report.NetworksOf(c, r.logger())
+	t, err := r.report.Read(ctx, books, &r.query)
 	if err != nil {
 		return reportError(err)
 	}
-	return t.print(r.out, r.form)
+	return printReport(r.out, r.form, t)
+}
+
+// convert says where the rates are. Before there was --in, --currency was the
+// currency to convert to when there was --rates.
+func (r *reporter) convert(c *config.Config) error {
+	q := &r.query
+	if r.rates != "" && q.In == "" {
+		if q.Currency == "" {
+			return usageError{errors.New("--rates needs --currency, the currency to convert to, or --in")}
+		}
+		q.In, q.Currency = q.Currency, ""
+	}
+	name, path := "--rates", r.rates
+	if path == "" {
+		name, path = "commission.rates", c.Commission.Rates
+	}
+	read := report.RatesIn(path)
+	if read == nil {
+		return nil
+	}
+	q.Rates = func() (*commission.Rates, error) {
+		rates, err := read()
+		if err != nil {
+			return nil, usageError{fmt.Errorf("%s: %w", name, err)}
+		}
+		return rates, nil
+	}
+	return nil
 }
 
 // reportError tells wrong usage from failures.
 func reportError(err error) error {
 	var filter *commission.FilterError
-	var rate *commission.RateError
-	if errors.As(err, &filter) || errors.As(err, &rate) && rate.Line > 0 {
+	if errors.As(err, &filter) || errors.Is(err, report.ErrNoRates) {
 		return usageError{err}
 	}
 	return err
 }
 
-// filterFlags adds the flags of the filter with these names, all without.
-func (r *reporter) filterFlags(c *cobra.Command, names ...string) {
-	f := &r.filter
-	for _, flag := range []struct {
-		to         *string
-		name, help string
-	}{
-		{&f.Account, "account", "only this account"}, {&f.ProgramID, "program", "only this program"},
-		{&f.WebsiteID, "website", "only this website"}, {&f.SubID, "sub-id", "only this sub id"},
-		{&f.Currency, "currency", "only this currency"}, {&f.Status, "status", "only this status: -1, 0, 1, 2 or its name"},
-		{&f.From, "from", "first day, YYYY-MM-DD"}, {&f.To, "to", "last day, YYYY-MM-DD"},
-	} {
-		if len(names) == 0 || strings.Contains(" "+strings.Join(names, " ")+" ", " "+flag.name+" ") {
-			c.Flags().StringVar(flag.to, flag.name, "", flag.help)
-		}
-	}
-}
-
-// dayFlag adds the flag for the day of the report.
-func (r *reporter) dayFlag(c *cobra.Command) {
-	c.Flags().StringVar(&r.on, "on", "", "the day to look from, YYYY-MM-DD (default today, in commission.time_zone)")
-}
-
-func (r *reporter) day(now time.Time) string {
-	if r.on != "" {
-		return r.on
-	}
-	return now.Format(time.DateOnly)
-}
-
-// readRates reads the file of rates.
-func readRates(path string) (rates *commission.Rates, err error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, usageError{fmt.Errorf("--rates: %w", err)}
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	return commission.ReadRates(file)
-}
-
-func (t *table) print(w io.Writer, form string) error {
+func printReport(w io.Writer, form string, t *report.Table) error {
 	switch form {
 	case "json":
-		return printJSON(w, t.value)
+		return printJSON(w, t.Value)
 	case "csv":
-		out := csv.NewWriter(w)
-		if err := out.WriteAll(append([][]string{t.header}, t.rows...)); err != nil {
-			return err
-		}
-		return out.Error()
+		return t.WriteCSV(w)
 	default:
-		return printTable(w, append([][]string{t.header}, t.rows...))
+		return printTable(w, append([][]string{t.Header}, t.Rows...))
 	}
 }
 
@@ -149,14 +145,3 @@ func printTable(w io.Writer, rows [][]string) error {
 	}
 	return out.Flush()
 }
-
-// tableOf makes a table of rows that are values as well.
-func tableOf[T any](all []T, columns func(*T) []string, header ...string) *table {
-	t := &table{header: header, value: all}
-	for i := range all {
-		t.rows = append(t.rows, columns(&all[i]))
-	}
-	return t
-}
-
-func number(n int64) string { return strconv.FormatInt(n, 10) }

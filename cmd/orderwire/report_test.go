@@ -86,6 +86,41 @@ func TestReports(t *testing.T) {
 	}
 }
 
+// The rates of the configuration serve --in; --rates stands in their place.
+func TestReportRates(t *testing.T) {
+	t.Parallel()
+	file := bookedOrders(t)
+	if _, errs, code := orderwire(t, "", "report", "--in", "EUR", "-c", file); code != 2 || !strings.Contains(errs, "commission.rates") {
+		t.Errorf("without rates: exit code %d: %s", code, errs)
+	}
+	rates := filepath.Join(t.TempDir(), "rates.csv")
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Replace(string(raw), "commission: {", "commission: {rates: "+rates+", ", 1)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, errs, code := orderwire(t, "", "report", "-c", file); code != 2 || !strings.Contains(errs, "commission.rates: cannot be read") {
+		t.Errorf("rates that are not there: exit code %d: %s", code, errs)
+	}
+	for _, tt := range []struct{ rates, args, want string }{
+		{"2026-03-01,CNY,EUR,0.13\n2026-03-01,USD,EUR,0.9\n", "--in EUR --by program", "77,EUR,3,38.60,1.28\n"},
+		{"2026-03-01,CNY,EUR,0.13\n2026-03-01,USD,EUR,0.9\n", "--in EUR --currency USD --by program", "77,EUR,1,12.60,0.63\n"},
+		{"2026-03-01,USD,EUR,0.9\n", "--in EUR", "no rate from CNY to EUR for 2026-03-01"},
+		{"2026-03-01,USD,EUR\n", "sub-ids --in EUR", "commission.rates: rates: line 1: is not date,from,to,rate"},
+	} {
+		if err := os.WriteFile(rates, []byte(tt.rates), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		out, errs, _ := orderwire(t, "", append(append([]string{"report"}, strings.Fields(tt.args)...), "-c", file, "-o", "csv")...)
+		if !strings.Contains(out+errs, tt.want) {
+			t.Errorf("%s: %s%s, want %s", tt.args, out, errs, tt.want)
+		}
+	}
+}
+
 func TestReportClose(t *testing.T) {
 	t.Parallel()
 	config := bookedOrders(t)

@@ -87,6 +87,7 @@ func (a *cast) born(ctx context.Context, c *change, number uint64) (newborn, err
 	}
 	b := newborn{life{order: o, program: p, dice: dice}, age}
 	b.fill()
+	o.clicks = clicksFor(dice, a.seed, o)
 	return b, nil
 }
 

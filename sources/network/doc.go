@@ -19,6 +19,9 @@
 //   - An order report that says nothing new changes nothing.
 //   - Statistics are exact: they are kept in the transaction that changes an
 //     order or writes a click, and one page of them is one state of the database.
+//   - An order of the simulator brings the clicks with it of which it is the one
+//     that was bought after: 12 to 90 on the average, by website, program and sub
+//     id. They stand with the order as a number and count on its day.
 //
 // The database is a SQLite file or PostgreSQL (see [Config.DB]). Changes take
 // turns in both; a list is read in a snapshot, while they go on.

@@ -38,6 +38,7 @@ type order struct {
 	details              string // order lines, a JSON array
 	click, promo         string // may be ""
 	confirmed            cents  // what a report confirmed, in currency
+	clicks               int64  // of the simulation that the order is one of, see clicksFor
 	newCustomer          int64  // 1 for an order of a new customer
 	created, updated     int64
 	seq                  int64 // of its last line in order_history
@@ -82,7 +83,7 @@ func (o *order) lines() ([]schema.OrderLine, error) {
 const orderColumns = `id, publisher_id, program_id, program_name, website_id, link_id, sub_id, order_sn,
 	parent_order_sn, order_time, orders_cents, commission_cents, currency, status, confirm_cents,
 	confirm_commission_cents, charge_currency, charge_time, created_at, updated_at, seq, details,
-	click_id, promo_code, new_customer, confirmed_cents`
+	click_id, promo_code, new_customer, confirmed_cents, simulated_clicks`
 
 // scanOrder reads a row of orderColumns.
 func scanOrder(scan func(dest ...any) error) (order, error) {
@@ -92,7 +93,7 @@ func scanOrder(scan func(dest ...any) error) (order, error) {
 	err := scan(&o.id, &o.publisher, &o.program, &o.programName, &o.website, &o.link, &o.subID, &o.sn,
 		&o.parentSn, &o.placed, &o.price, &o.commission, &o.currency, &o.status, &price,
 		&commission, &currency, &at, &o.created, &o.updated, &o.seq, &o.details,
-		&o.click, &o.promo, &o.newCustomer, &o.confirmed)
+		&o.click, &o.promo, &o.newCustomer, &o.confirmed, &o.clicks)
 	o.charge = charge{cents(price.V), cents(commission.V), currency.String, at.V}
 	o.counted, o.settled, o.shared = o.times(), o.charge, o.share()
 	o.told = told{true, o.status}

@@ -60,7 +60,7 @@ func (c *change) insert(o *order) {
 		o.id, o.publisher, o.program, o.programName, o.website, o.link, o.subID, o.sn,
 		o.parentSn, o.placed, int64(o.price), int64(o.commission), o.currency, int64(o.status), price,
 		commission, currency, at, o.created, o.updated, o.seq, o.details,
-		o.click, o.promo, o.newCustomer, int64(o.confirmed), o.head())
+		o.click, o.promo, o.newCustomer, int64(o.confirmed), o.clicks, o.head())
 }
 
 // update writes what may change in the life of an order.

@@ -19,7 +19,7 @@ func (f *fixture) states() []string {
 	f.tb.Helper()
 	var all []string
 	for _, row := range f.query(`SELECT id, publisher_id, program_id, website_id, link_id, sub_id, order_sn, parent_order_sn,
-			orders_cents, commission_cents, status, confirm_cents, confirm_commission_cents, seq, details FROM orders ORDER BY id`) {
+			orders_cents, commission_cents, status, confirm_cents, confirm_commission_cents, seq, details, simulated_clicks FROM orders ORDER BY id`) {
 		all = append(all, fmt.Sprint(row...))
 	}
 	for _, row := range f.query(`SELECT seq, order_id, reason, status, line_states FROM order_history ORDER BY seq`) {

@@ -17,7 +17,7 @@ type counted struct {
 }
 
 var countedTables = []counted{
-	{"orders", "order_time", "currency", "COALESCE(charge_currency, '')", ", currency, charge_currency", `0, COUNT(*), SUM(orders_cents), SUM(commission_cents),
+	{"orders", "order_time", "currency", "COALESCE(charge_currency, '')", ", currency, charge_currency", `SUM(simulated_clicks), COUNT(*), SUM(orders_cents), SUM(commission_cents),
 		SUM(CASE status WHEN -1 THEN 1 ELSE 0 END), SUM(CASE status WHEN 1 THEN 1 ELSE 0 END), SUM(CASE status WHEN 2 THEN 1 ELSE 0 END),
 		COALESCE(SUM(confirm_cents), 0), COALESCE(SUM(confirm_commission_cents), 0)`},
 	{"clicks", "at", "''", "''", "", "COUNT(*)" + strings.Repeat(", 0", len(figures{})-1)},

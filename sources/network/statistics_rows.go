@@ -54,7 +54,7 @@ type share struct {
 func (o *order) share() share {
 	s := share{publisher: o.publisher, at: o.placed, program: o.program, website: o.website, subID: o.subID, currency: o.currency}
 	f := &s.figures
-	f[figureOrders], f[figurePrice], f[figureCommission] = 1, int64(o.price), int64(o.commission)
+	f[figureClicks], f[figureOrders], f[figurePrice], f[figureCommission] = o.clicks, 1, int64(o.price), int64(o.commission)
 	switch o.status {
 	case schema.Invalid:
 		f[figureInvalid] = 1

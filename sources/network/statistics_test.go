@@ -34,7 +34,7 @@ func (s sums) add(key [7]string, f figures) {
 }
 
 const plainOrders = `SELECT publisher_id, order_time, program_id, website_id, sub_id, currency, COALESCE(charge_currency, ''),
-	0, COUNT(*), CAST(SUM(orders_cents) AS BIGINT), CAST(SUM(commission_cents) AS BIGINT),
+	CAST(SUM(simulated_clicks) AS BIGINT), COUNT(*), CAST(SUM(orders_cents) AS BIGINT), CAST(SUM(commission_cents) AS BIGINT),
 	COUNT(CASE WHEN status = -1 THEN 1 END), COUNT(CASE WHEN status = 1 THEN 1 END), COUNT(CASE WHEN status = 2 THEN 1 END),
 	CAST(SUM(COALESCE(confirm_cents, 0)) AS BIGINT), CAST(SUM(COALESCE(confirm_commission_cents, 0)) AS BIGINT)
 	FROM orders GROUP BY 1, 2, 3, 4, 5, 6, 7`

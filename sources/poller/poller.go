@@ -25,7 +25,7 @@ type Poller struct {
 type counters struct {
 	polls, pages, details, created, changed, unchanged, bad atomic.Int64
 	hints, failures                                         atomic.Int64
-	lastPoll                                                atomic.Int64 // Unix nanoseconds
+	lastPoll, lastWindow, lastSign                          atomic.Int64 // Unix nanoseconds
 	failure                                                 atomic.Pointer[string]
 }
 
@@ -43,6 +43,9 @@ type Stats struct {
 	Failures  int64     // polls that failed
 	LastPoll  time.Time // end of the last complete poll, zero for none
 	Failure   string    // why the last poll failed, "" when it did not
+
+	LastWindow time.Time // when a window was closed last: the log had all of it; zero for none
+	LastSign   time.Time // last sign of life: a page read, a window closed, a poll that ended, also by failing; zero for none
 }
 
 // New returns a poller that has not begun.
@@ -58,13 +61,19 @@ func (p *Poller) Stats() Stats {
 		Unchanged: p.stats.unchanged.Load(), Bad: p.stats.bad.Load(), Hints: p.stats.hints.Load(),
 		Failures: p.stats.failures.Load(),
 	}
-	if t := p.stats.lastPoll.Load(); t != 0 {
-		s.LastPoll = time.Unix(0, t)
-	}
+	s.LastPoll, s.LastWindow, s.LastSign = timeOf(&p.stats.lastPoll), timeOf(&p.stats.lastWindow), timeOf(&p.stats.lastSign)
 	if f := p.stats.failure.Load(); f != nil {
 		s.Failure = *f
 	}
 	return s
+}
+
+// timeOf is a time that is kept in Unix nanoseconds, 0 for none.
+func timeOf(nanoseconds *atomic.Int64) time.Time {
+	if n := nanoseconds.Load(); n != 0 {
+		return time.Unix(0, n)
+	}
+	return time.Time{}
 }
 
 // Run polls at once and then again and again, until ctx ends. A failed poll is
@@ -100,6 +109,7 @@ func (p *Poller) Poll(ctx context.Context) error {
 	ctx, end := p.span(ctx, "poll", trace.SpanKindInternal)
 	err := advise(p.poll(ctx))
 	end(err)
+	p.stats.lastSign.Store(p.cfg.Now().UnixNano())
 	if err != nil {
 		text := err.Error()
 		p.stats.failure.Store(&text)
@@ -209,7 +219,13 @@ func (p *Poller) close(ctx context.Context, w Window, c Coverage, at progress) e
 	if err := p.cfg.Log.SaveCoverage(ctx, p.coverageName(w), c); err != nil {
 		return err
 	}
-	return p.cfg.Log.SaveCursor(ctx, p.cursorName(), at)
+	if err := p.cfg.Log.SaveCursor(ctx, p.cursorName(), at); err != nil {
+		return err
+	}
+	now := p.cfg.Now().UnixNano()
+	p.stats.lastWindow.Store(now)
+	p.stats.lastSign.Store(now)
+	return nil
 }
 
 func (p *Poller) coverageName(w Window) string {

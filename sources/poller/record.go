@@ -161,7 +161,7 @@ func (r *recorder) bury(ctx context.Context, raw []byte, content uint64, reason 
 	if !r.buried.first(content) {
 		return nil
 	}
-	letter := pipeline.DeadLetter{Sink: "poller." + r.cfg.Account.Name, Reason: reason.Error(), Attempts: 1, Raw: slices.Clone(raw)}
+	letter := pipeline.DeadLetter{Sink: LetterSink(r.cfg.Account.Name), Reason: reason.Error(), Attempts: 1, Raw: slices.Clone(raw)}
 	if err := r.cfg.Log.Bury(ctx, letter); err != nil {
 		r.buried.forget(content)
 		return err
@@ -203,3 +203,6 @@ func (r *recorder) count(changes []*change, records int) {
 }
 
 func hash(raw []byte) uint64 { return xxh3.Hash(raw) }
+
+// LetterSink is the name under which an account's records go to the dead letters.
+func LetterSink(account string) string { return "poller." + account }

@@ -137,6 +137,7 @@ func (r *recorder) fetch(ctx context.Context, w Window, pages chan<- openapi.Ord
 			return err
 		}
 		r.stats.pages.Add(1)
+		r.stats.lastSign.Store(r.cfg.Now().UnixNano())
 		select {
 		case pages <- answer:
 		case <-ctx.Done():

@@ -1,5 +1,8 @@
 package api
 
+// Outside returns the paths outside of /api/v1; all are read.
+func Outside() []string { return []string{healthPath, readyPath, metricsPath} }
+
 // Operations returns the method and the path of each operation under /api/v1.
 func Operations() [][2]string {
 	var all [][2]string

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"mime"
@@ -10,21 +9,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
-	"time"
 )
-
-// readyLimit bounds how long /readyz waits for the log.
-const readyLimit = 2 * time.Second
-
-func (s *service) ready(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), readyLimit)
-	defer cancel()
-	if err := s.Line.Ready(ctx); err != nil {
-		http.Error(w, "the log does not answer", http.StatusServiceUnavailable)
-		return
-	}
-	w.WriteHeader(http.StatusNoContent)
-}
 
 // secured sets the headers that every answer has. Nothing here is a page, and
 // nothing is to be kept.

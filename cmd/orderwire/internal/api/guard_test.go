@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/api"
+	"github.com/orderwire/orderwire/cmd/orderwire/internal/line"
 )
 
 // Nothing but the probes is answered without the token, whatever the method.
@@ -13,7 +14,7 @@ func TestToken(t *testing.T) {
 	t.Parallel()
 	paths := [][2]string{{"GET", "/metrics"}, {"GET", "/nothing"}, {"PUT", "/api/v1/webhooks"}}
 	for _, o := range api.Operations() {
-		paths = append(paths, [2]string{o[0], strings.ReplaceAll(o[1], "{name}", "partner%2Fa")})
+		paths = append(paths, [2]string{o[0], strings.NewReplacer("{name}", "partner%2Fa", "{month}", "2026-03", "{key}", "main.77.a").Replace(o[1])})
 	}
 	for _, o := range paths {
 		body := "{}"
@@ -40,14 +41,22 @@ func TestToken(t *testing.T) {
 	}
 }
 
+// The probes are answered to anybody, and name what is wrong.
 func TestProbes(t *testing.T) {
 	t.Parallel()
+	trouble := []line.Trouble{{Part: "log", Reason: "does not answer"}, {Part: "sink", Name: "archive", Reason: "takes no events"}}
+	const named = `{"ok":false,"problems":[{"part":"log","reason":"does not answer"},{"part":"sink","name":"archive","reason":"takes no events"}]}`
 	for _, tt := range []struct {
 		path string
-		err  error
-		want int
-	}{{"/healthz", errDown, 204}, {"/readyz", nil, 204}, {"/readyz", errDown, 503}} {
-		if rec := sendPlain(t, &fake{err: tt.err}, request{method: "GET", path: tt.path, token: "t0ken", host: "10.1.2.3:8080"}); rec.Code != tt.want {
+		fake fake
+		code int
+		body string
+	}{
+		{"/healthz", fake{err: errDown, trouble: trouble}, 200, `{"ok":true,"problems":[]}`}, {"/readyz", fake{err: errDown, dead: trouble}, 200, `{"ok":true,"problems":[]}`},
+		{"/healthz", fake{dead: trouble}, 503, named}, {"/readyz", fake{trouble: trouble}, 503, named},
+	} {
+		rec := send(t, &tt.fake, request{method: "GET", path: tt.path, token: "t0ken", host: "10.1.2.3:8080"})
+		if rec.Code != tt.code || strings.TrimSpace(rec.Body.String()) != tt.body {
 			t.Errorf("%s: HTTP %d: %s", tt.path, rec.Code, rec.Body)
 		}
 	}
@@ -55,7 +64,7 @@ func TestProbes(t *testing.T) {
 
 func TestMetricsAreServed(t *testing.T) {
 	t.Parallel()
-	rec := sendPlain(t, &fake{}, request{method: "GET", path: "/metrics"})
+	rec := send(t, &fake{}, request{method: "GET", path: "/metrics"})
 	if rec.Code != http.StatusOK || !strings.Contains(rec.Body.String(), `orderwire_webhook_state{endpoint="partner/a",state="broken"} 1`) {
 		t.Errorf("HTTP %d: %s", rec.Code, rec.Body)
 	}

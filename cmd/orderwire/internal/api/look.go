@@ -79,11 +79,20 @@ func (s *service) count(r *http.Request, name string) ([]endpoints.Owed, error) 
 	if err := parameters(r).err; err != nil {
 		return nil, err
 	}
+	done, err := s.alone()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	return s.Webhooks.Owed(r.Context(), name, nil)
+}
+
+// alone lets one through at a time, for what reads much.
+func (s *service) alone() (done func(), err error) {
 	select {
 	case s.counting <- struct{}{}:
-		defer func() { <-s.counting }()
+		return func() { <-s.counting }, nil
 	default:
 		return nil, problem(http.StatusTooManyRequests, "another report is being made at this moment", "try again when it is there")
 	}
-	return s.Webhooks.Owed(r.Context(), name, nil)
 }

@@ -7,7 +7,10 @@ import (
 
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/config"
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/endpoints"
+	"github.com/orderwire/orderwire/cmd/orderwire/internal/report"
 	"github.com/orderwire/orderwire/pipeline"
+	"github.com/orderwire/orderwire/sinks/archive"
+	"github.com/orderwire/orderwire/sinks/commission"
 )
 
 // ProblemError is an error as RFC 9457 has it.
@@ -17,6 +20,15 @@ type ProblemError struct {
 	Detail string    `json:"detail"`           // what is wrong
 	Hint   string    `json:"hint,omitzero"`    // what to do about it
 	Errors []Mistake `json:"errors,omitempty"` // in a definition, one by one
+	// Rate is the exchange rate that is missing.
+	Rate *MissingRate `json:"rate,omitzero"`
+}
+
+// MissingRate is an exchange rate that a report needs and does not find.
+type MissingRate struct {
+	Day  string `json:"day"` // "" for orders without a readable day
+	From string `json:"from"`
+	To   string `json:"to"`
 }
 
 // Mistake is what is wrong with a part of a request.
@@ -60,6 +72,9 @@ var known = []struct {
 	{endpoints.ErrNotRunning, http.StatusConflict, "try again when a process runs that has the endpoint"},
 	{pipeline.ErrNotParked, http.StatusConflict, "nothing has to be done for it"},
 	{endpoints.ErrStart, http.StatusUnprocessableEntity, "leave start out to begin with the next event"},
+	{report.ErrNoBooks, http.StatusServiceUnavailable, "ask again when there are events"},
+	{report.ErrNoRates, http.StatusUnprocessableEntity, "leave in out for each currency by itself"},
+	{archive.ErrNoArchive, http.StatusServiceUnavailable, "it begins with the first events, where the process writes one"},
 }
 
 // problemOf says of an error what the caller can do about it; nil when nothing.
@@ -73,10 +88,36 @@ func problemOf(err error) *ProblemError {
 			return problem(k.status, err.Error(), k.hint)
 		}
 	}
+	if p := booksProblem(err); p != nil {
+		return p
+	}
 	if mistakes := mistakesOf(err); len(mistakes) > 0 {
 		p := problem(http.StatusUnprocessableEntity, "the definition cannot be used", "put right what errors lists")
 		p.Errors = mistakes
 		return p
+	}
+	return nil
+}
+
+// booksProblem is what the commission books say about a request.
+func booksProblem(err error) *ProblemError {
+	var filter *commission.FilterError
+	var rate *commission.RateError
+	var month *commission.MonthError
+	var network *report.NetworkError
+	switch {
+	case errors.As(err, &filter):
+		return malformed(filter.Field+" "+filter.Problem, "see /api/v1/openapi.yaml")
+	case errors.As(err, &rate) && rate.Line == 0:
+		p := problem(http.StatusUnprocessableEntity, rate.Error(), "the operator adds it to the file that commission.rates names")
+		p.Rate = &MissingRate{Day: rate.Day, From: rate.From, To: rate.To}
+		return p
+	case errors.As(err, &rate):
+		return problem(http.StatusInternalServerError, rate.Error(), "the operator puts the file right that commission.rates names")
+	case errors.As(err, &network):
+		return problem(http.StatusBadGateway, network.Error(), "networks need not count clicks for publishers; that of `orderwire network` does")
+	case errors.As(err, &month):
+		return problem(http.StatusConflict, "month "+month.Month+" "+month.Problem, month.Hint)
 	}
 	return nil
 }
@@ -112,12 +153,4 @@ func (s *service) answer(r route) http.Handler {
 		}
 		p.write(w)
 	})
-}
-
-// reply writes an answer.
-func reply(w http.ResponseWriter, status int, v any) error {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // a caller who has gone needs no answer
-	return nil
 }

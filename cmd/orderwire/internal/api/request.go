@@ -55,6 +55,7 @@ func malformed(detail, hint string) *ProblemError {
 type query struct {
 	url.Values
 	err error
+	csv bool // a table is asked for as CSV
 }
 
 // parameters reads those that an operation has; any other is refused.

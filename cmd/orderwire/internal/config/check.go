@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -79,6 +80,14 @@ func (c *Commission) check(k *checker) {
 	}
 	if _, err := time.LoadLocation(c.TimeZone); err != nil {
 		k.add("commission.time_zone", "a name of the IANA list, such as Europe/Berlin", "unknown time zone %q", c.TimeZone)
+	}
+	if c.Rates == "" {
+		return
+	}
+	if info, err := os.Stat(c.Rates); err != nil {
+		k.add("commission.rates", "give the path of a file with lines of date,from,to,rate", "cannot be read: %s", reason(err))
+	} else if info.IsDir() {
+		k.add("commission.rates", "give the path of a file with lines of date,from,to,rate", "is a folder")
 	}
 }
 

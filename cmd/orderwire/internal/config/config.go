@@ -178,6 +178,9 @@ type Commission struct {
 	// TimeZone is that of the days and months to which the ledger posts, a name of
 	// the IANA list; default UTC. A change does not move what is posted.
 	TimeZone string `yaml:"time_zone" env:"TIME_ZONE"`
+	// Rates is a file of exchange rates, lines of date,from,to,rate, which reports
+	// convert with; it is read for each of them. Empty (default): none convert.
+	Rates string `yaml:"rates" env:"RATES"`
 }
 
 // Zone returns TimeZone, which has been checked.

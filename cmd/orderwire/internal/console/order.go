@@ -13,12 +13,10 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/orderwire/orderwire/cmd/orderwire/internal/report"
 	"github.com/orderwire/orderwire/pipeline"
 	"github.com/orderwire/orderwire/schema"
 )
-
-// mostEvents bounds the events of an order that are shown, the newest.
-const mostEvents = 500
 
 // orderPage is one order with its history.
 type orderPage struct {
@@ -93,26 +91,14 @@ func (c *console) order(w http.ResponseWriter, r *http.Request) error {
 
 // history returns an order's events that the log holds, the oldest first.
 func (c *console) history(ctx context.Context, key schema.OrderKey) (all []schema.Entry, note string, err error) {
-	for from := uint64(1); ; {
-		e, found, err := c.Log.Next(ctx, key, from)
-		if err != nil && !errors.Is(err, pipeline.ErrPoison) {
-			return nil, "", err
-		}
-		if !found {
-			break
-		}
-		if err != nil {
-			e.Event = schema.Event{}
-		}
-		if len(all) == mostEvents {
-			all, note = all[1:], "Only the newest events are shown."
-		}
-		all, from = append(all, e), e.Sequence+1
-	}
-	if note == "" && (len(all) == 0 || all[0].Event.Data.Version > 1) {
+	h, err := report.Read(ctx, c.Log, key)
+	switch {
+	case h.Cut:
+		note = "Only the newest events are shown."
+	case h.Aged:
 		note = "Older events have aged out of the log; the archive has them."
 	}
-	return all, note, nil
+	return h.Entries, note, err
 }
 
 func (p *orderPage) describe(e *schema.Event) {

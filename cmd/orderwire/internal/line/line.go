@@ -9,9 +9,11 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"time"
 
 	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/singleflight"
 
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/config"
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/endpoints"
@@ -39,6 +41,10 @@ type Line struct {
 	delivers    bool               // the role Webhook is among those of this process
 	pushes      *postback.Receiver // nil when no pushes are taken
 	aged        *aged              // nil without endpoints
+	now         func() time.Time
+	begun       time.Time // when it was opened
+	asking      singleflight.Group
+	stalls      stalls
 
 	mu        sync.Mutex // guards what sessions open and close, and what comes and goes
 	parts     []*part
@@ -54,7 +60,10 @@ type Line struct {
 // is opened when this process has the lease. On an error, everything is closed
 // again.
 func Open(ctx context.Context, c *config.Config, roles []Role, log *slog.Logger) (*Line, error) {
-	l := &Line{log: log, config: c, tracer: tracing.Tracer(&c.Tracing), pollers: make(map[string]*poller.Poller), endpoints: make(map[string]*webhook.Endpoint)}
+	l := &Line{
+		log: log, config: c, tracer: tracing.Tracer(&c.Tracing), pollers: make(map[string]*poller.Poller),
+		endpoints: make(map[string]*webhook.Endpoint), now: time.Now, begun: time.Now(),
+	}
 	if err := l.open(ctx, c, roles); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}

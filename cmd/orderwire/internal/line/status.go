@@ -9,6 +9,7 @@ import (
 	"github.com/orderwire/orderwire/pipeline/jetstream"
 	"github.com/orderwire/orderwire/sinks/archive"
 	"github.com/orderwire/orderwire/sinks/commission"
+	"github.com/orderwire/orderwire/sources/poller"
 )
 
 // Status is a picture of the line at a moment.
@@ -43,6 +44,26 @@ type Account struct {
 	Failures  int64     `json:"failures,omitzero"` // polls that failed since the start
 	LastPoll  time.Time `json:"last_poll,omitzero"`
 	Failure   string    `json:"failure,omitzero"`
+	// DeadLetters counts the account's records that were given up, ever.
+	DeadLetters uint64   `json:"dead_letters"`
+	Coverage    Coverage `json:"coverage"`
+}
+
+// Coverage is what of an account's time was read, by whichever process.
+type Coverage struct {
+	OrderField string    `json:"order_field"`    // the time that is meant
+	From       time.Time `json:"from"`           // where the backfill begins at present
+	Until      time.Time `json:"until,omitzero"` // end of what was read; absent when nothing was
+	Gaps       []Gap     `json:"gaps"`           // not read between From and Until, the oldest first
+	// Unread is how much between From and now was not read, in seconds: the gaps, and
+	// the time since Until.
+	Unread float64 `json:"unread_seconds"`
+}
+
+// Gap is a span of time.
+type Gap struct {
+	From  time.Time `json:"from"`
+	Until time.Time `json:"until"`
 }
 
 // Sink tells how far a sink or an endpoint is; nothing of that when this process
@@ -54,7 +75,15 @@ type Sink struct {
 	Closed   bool   `json:"closed,omitzero"` // its place could not be opened yet, Failure says why
 	Position uint64 `json:"position"`        // last sequence that is settled
 	Lag      uint64 `json:"lag"`             // events in the log behind it
-	Failure  string `json:"failure,omitzero"`
+	// Oldest is when the first event behind Position came into the log; zero when
+	// there is none, and for an endpoint, which has Delivery.Oldest.
+	Oldest time.Time `json:"oldest_unsettled,omitzero"`
+	// Taken counts the events that this process has handed over since its start,
+	// repeated ones included.
+	Taken uint64 `json:"taken"`
+	// DeadLetters counts the events that were given up, ever.
+	DeadLetters uint64 `json:"dead_letters"`
+	Failure     string `json:"failure,omitzero"`
 	// Delivery is nil for a sink.
 	Delivery *Delivery `json:"delivery,omitzero"`
 }
@@ -69,12 +98,16 @@ func (l *Line) Status(ctx context.Context) (Status, error) {
 	if err != nil {
 		return Status{}, err
 	}
-	s := Status{At: time.Now().UTC(), Last: last, Orders: l.orders.Orders(), Accounts: []Account{}, Sinks: []Sink{}}
+	s := Status{At: l.now().UTC(), Last: last, Orders: l.orders.Orders(), Accounts: []Account{}, Sinks: []Sink{}}
 	holders := l.Holders()
 	for _, p := range l.all() {
 		w := l.work(p, holders)
 		if p.kind == accountKind {
-			s.Accounts = append(s.Accounts, l.account(p, w))
+			a, err := l.account(ctx, p, w)
+			if err != nil {
+				return Status{}, err
+			}
+			s.Accounts = append(s.Accounts, a)
 			continue
 		}
 		sink, err := l.sink(ctx, p, w, last)
@@ -84,12 +117,6 @@ func (l *Line) Status(ctx context.Context) (Status, error) {
 		s.Sinks = append(s.Sinks, sink)
 	}
 	return s, nil
-}
-
-// Ready asks the log whether it answers.
-func (l *Line) Ready(ctx context.Context) error {
-	_, err := l.orders.Last(ctx)
-	return err
 }
 
 // Log returns the log, which belongs to the line.
@@ -108,16 +135,34 @@ func (l *Line) work(p *part, holders map[string]jetstream.Holder) Work {
 	return Work{Holder: h.Holder, Since: h.Since, Standby: l.leases != nil && p.now.Load() == nil && !p.unusable.Load()}
 }
 
-func (l *Line) account(p *part, w Work) Account {
-	st := l.pollers[p.name].Stats()
-	return Account{
+func (l *Line) account(ctx context.Context, p *part, w Work) (Account, error) {
+	own := l.pollers[p.name]
+	st := own.Stats()
+	a := Account{
 		Name: st.Account, Work: w, Polls: st.Polls, Created: st.Created, Changed: st.Changed, Unchanged: st.Unchanged,
 		Pushed: st.Hints, Bad: st.Bad, Failures: st.Failures, LastPoll: st.LastPoll, Failure: st.Failure,
 	}
+	var err error
+	if a.DeadLetters, err = l.orders.CountDead(ctx, poller.LetterSink(p.name)); err != nil {
+		return a, err
+	}
+	c, err := own.Covered(ctx)
+	if err != nil {
+		return a, err
+	}
+	a.Coverage = Coverage{OrderField: c.OrderField, From: c.From, Until: c.Until, Gaps: []Gap{}, Unread: c.Unread(l.now()).Seconds()}
+	for _, g := range c.Gaps {
+		a.Coverage.Gaps = append(a.Coverage.Gaps, Gap{g.From, g.To})
+	}
+	return a, nil
 }
 
 func (l *Line) sink(ctx context.Context, p *part, w Work, last uint64) (Sink, error) {
 	s := Sink{Kind: p.kind, Name: p.name, Work: w}
+	var err error
+	if s.DeadLetters, err = l.orders.CountDead(ctx, p.name); err != nil {
+		return s, err
+	}
 	own := p.now.Load()
 	if own == nil {
 		s.Closed = !w.Standby
@@ -127,9 +172,14 @@ func (l *Line) sink(ctx context.Context, p *part, w Work, last uint64) (Sink, er
 		return s, nil
 	}
 	at := own.feed.Progress()
-	s.Position, s.Failure = at.Position, at.Failure
-	if p.kind == endpointKind {
+	s.Position, s.Failure, s.Taken = at.Position, at.Failure, at.Written
+	switch {
+	case p.kind == endpointKind:
 		if err := l.delivery(ctx, &s, at, last); err != nil {
+			return s, err
+		}
+	case s.Position < last:
+		if _, s.Oldest, err = l.orders.StoredBehind(ctx, s.Position); err != nil {
 			return s, err
 		}
 	}

@@ -34,13 +34,17 @@ func sample() line.Status {
 	return line.Status{
 		At: at, Last: 500, Orders: 120,
 		Accounts: []line.Account{
-			{Name: "main", Polls: 3, Created: 120, Changed: 380, Failures: 2, LastPoll: at.Add(-time.Minute), Failure: "no answer"},
+			{
+				Name: "main", Polls: 3, Created: 120, Changed: 380, Failures: 2, LastPoll: at.Add(-time.Minute), Failure: "no answer", DeadLetters: 3,
+				Coverage: line.Coverage{Gaps: []line.Gap{{From: at, Until: at}}, Unread: 3660.5},
+			},
+			{Name: "new"},
 			{Name: "elsewhere", Work: line.Work{Standby: true}},
 		},
 		Sinks: []line.Sink{
-			{Kind: "sink", Name: "archive", Position: 400, Lag: 100},
-			{Kind: "sink", Name: "commission", Closed: true, Failure: "disk full"},
-			{Kind: "endpoint", Name: "archive", Position: 450, Lag: 50, Delivery: &line.Delivery{
+			{Kind: "sink", Name: "archive", Position: 400, Lag: 100, Oldest: at.Add(-7 * time.Minute), Taken: 480},
+			{Kind: "sink", Name: "commission", Closed: true, Failure: "disk full", DeadLetters: 1},
+			{Kind: "endpoint", Name: "archive", Position: 450, Lag: 50, Taken: 450, Delivery: &line.Delivery{
 				State: line.Broken, Parked: 7, Waiting: 9, Oldest: at.Add(-90 * time.Second), Rate: 12.5, Attempts: line.Attempts{Delivered: 450, Failed: 31, GivenUp: 4},
 			}},
 			{Kind: "endpoint", Name: "done", Position: 500, Delivery: &line.Delivery{State: line.Active}},
@@ -69,7 +73,11 @@ func TestFigures(t *testing.T) {
 		`orderwire_account_last_poll_timestamp_seconds{account="main"} 1.79351994e+09`, `orderwire_account_failing{account="main"} 1`,
 		`orderwire_account_orders_created_total{account="main"} 120`, `orderwire_account_orders_changed_total{account="main"} 380`,
 		`orderwire_sink_lag_events{kind="sink",sink="archive"} 100`, `orderwire_sink_position{kind="endpoint",sink="archive"} 450`,
-		`orderwire_sink_failing{kind="sink",sink="commission"} 1`,
+		`orderwire_sink_failing{kind="sink",sink="commission"} 1`, `orderwire_sink_dead_letters{kind="sink",sink="commission"} 1`,
+		"orderwire_log_events_total 500", `orderwire_sink_events_total{kind="sink",sink="archive"} 480`, `orderwire_sink_events_total{kind="endpoint",sink="archive"} 450`,
+		`orderwire_sink_lag_seconds{sink="archive"} 420`, `orderwire_sink_dead_letters{kind="endpoint",sink="done"} 0`,
+		`orderwire_account_poll_age_seconds{account="main"} 60`, `orderwire_account_coverage_gap_seconds{account="main"} 3660.5`,
+		`orderwire_account_coverage_gaps{account="main"} 1`, `orderwire_account_dead_letters{account="main"} 3`, `orderwire_account_polls_total{account="new"} 0`,
 		`orderwire_webhook_oldest_undelivered_age_seconds{endpoint="archive"} 90`,
 		`orderwire_webhook_oldest_undelivered_age_seconds{endpoint="done"} 0`,
 		`orderwire_webhook_parked_orders{endpoint="archive"} 7`, `orderwire_webhook_waiting_deliveries{endpoint="archive"} 9`,
@@ -84,7 +92,7 @@ func TestFigures(t *testing.T) {
 			t.Errorf("no %s", want)
 		}
 	}
-	for _, wrong := range []string{`"elsewhere"`, `orderwire_sink_lag_events{kind="sink",sink="commission"}`} {
+	for _, wrong := range []string{`"elsewhere"`, `orderwire_sink_lag_events{kind="sink",sink="commission"}`, `orderwire_account_poll_age_seconds{account="new"}`} {
 		if strings.Contains(text, wrong) {
 			t.Errorf("%s is exported, of which this process knows nothing", wrong)
 		}

@@ -59,7 +59,7 @@ FROM (SELECT day, dimension_id, currency, status, orders, order_amount AS amount
 	UNION ALL SELECT day, dimension_id, currency, status, -1, -order_amount, -commission FROM commission_orders) AS x
 LEFT JOIN commission_dimensions d ON d.id = x.dimension_id`
 	wrongSumsAccount = " WHERE d.account = ?"
-	groupWrongSums   = `
+	wrongSumsEnd     = `
 GROUP BY d.account, d.program_id, x.day, x.currency, x.status HAVING SUM(x.orders) <> 0 OR SUM(x.amount) <> 0 OR SUM(x.commission) <> 0
 ORDER BY d.account, d.program_id, x.day, x.currency, x.status`
 
@@ -69,7 +69,7 @@ FROM (SELECT account, month, ledger_account, currency, amount FROM ledger_balanc
 	UNION ALL SELECT o.account, t.month, e.ledger_account, e.currency, -e.amount FROM ledger_entries e
 	JOIN ledger_transactions t ON t.id = e.transaction_id JOIN commission_orders o ON o.id = t.order_id) AS x`
 	wrongBalancesAccount = " WHERE x.account = ?"
-	groupWrongBalances   = `
+	wrongBalancesEnd     = `
 GROUP BY x.account, x.month, x.ledger_account, x.currency HAVING SUM(x.amount) <> 0
 ORDER BY x.account, x.month, x.ledger_account, x.currency`
 
@@ -204,7 +204,7 @@ func (a *Audit) sumFaults(ctx context.Context, account string) iter.Seq2[Fault, 
 		f.What = fmt.Sprintf("the sum of status %s in %s is off by %d orders, amount %s, commission %s against the orders",
 			status, currency, orders, schema.MoneyFromCents(amount), schema.MoneyFromCents(commission))
 		return f, err
-	}, query+groupWrongSums, args...)
+	}, query+wrongSumsEnd, args...)
 }
 
 // balanceFaults adds the entries up anew.
@@ -217,7 +217,7 @@ func (a *Audit) balanceFaults(ctx context.Context, account string) iter.Seq2[Fau
 		err := rows.Scan(&f.Key.Account, &month, &ledgerAccount, &currency, &amount)
 		f.What = fmt.Sprintf("the balance of %s in %s, month %s, is off by %s against the entries", ledgerAccount, currency, month, schema.MoneyFromCents(amount))
 		return f, err
-	}, query+groupWrongBalances, args...)
+	}, query+wrongBalancesEnd, args...)
 }
 
 // orphans counts what belongs to nothing, of all accounts.

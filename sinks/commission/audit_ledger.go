@@ -185,8 +185,11 @@ func (o *auditedLedger) fault(kind, what string) {
 
 // text says where an order stands.
 func (s standing) text() string {
-	if s.account == "" {
+	switch {
+	case s.account == "" && s.amount == 0:
 		return "nothing"
+	case s.account == "":
+		return schema.MoneyFromCents(s.amount).String() + " in no account"
 	}
 	return fmt.Sprintf("%s %s in %s", s.currency, schema.MoneyFromCents(s.amount), s.account)
 }

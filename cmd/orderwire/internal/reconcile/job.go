@@ -125,12 +125,12 @@ func (j *job) run(ctx context.Context) error {
 }
 
 // readBooks takes one state of the books in, and holds it against itself.
-func (j *job) readBooks(ctx context.Context) (err error) {
+func (j *job) readBooks(ctx context.Context) error {
 	audit, err := j.Books.Audit(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, audit.Close()) }()
+	defer audit.Close()
 	j.Position = audit.Position()
 	total, err := audit.Count(ctx, j.Account)
 	if err != nil {

@@ -103,7 +103,7 @@ func place(n uint64) string {
 // printSides prints what was compared, and what it adds up to.
 func printSides(w io.Writer, r *reconcile.Result) error {
 	rows := [][]string{{"AGAINST", "UP TO", "ORDERS", "AGREE", "DIFFER", "EXPLAINED", "NOT COMPARABLE"}}
-	totals := [][]string{{"AGAINST", "ACCOUNT", "CURRENCY", "", "ORDERS", "ORDER AMOUNT", "COMMISSION"}}
+	totals := [][]string{{"AGAINST", "ACCOUNT", "CURRENCY", "SIDE", "ORDERS", "ORDER AMOUNT", "COMMISSION"}}
 	for i := range r.Sides {
 		s := &r.Sides[i]
 		upTo := "now"
@@ -157,13 +157,17 @@ func totalRows(against string, t *reconcile.Total) [][]string {
 		OrderAmount: schema.NewMoney(t.There.OrderAmount.Decimal().Sub(t.Books.OrderAmount.Decimal())),
 		Commission:  schema.NewMoney(t.There.Commission.Decimal().Sub(t.Books.Commission.Decimal())),
 	}
-	if less.Orders != 0 || !less.OrderAmount.Decimal().IsZero() || !less.Commission.Decimal().IsZero() {
+	if !isNothing(&less) {
 		rows = append(rows, line("difference", less))
-		if against == reconcile.Network {
-			rows = append(rows, line("of that explained", t.Explained))
-		}
+	}
+	if !isNothing(&t.Explained) {
+		rows = append(rows, line("of that explained", t.Explained))
 	}
 	return rows
+}
+
+func isNothing(f *reconcile.Figures) bool {
+	return f.Orders == 0 && f.OrderAmount.Decimal().IsZero() && f.Commission.Decimal().IsZero()
 }
 
 // printRemarks prints what a reader has to know of the sides.

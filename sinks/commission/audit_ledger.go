@@ -166,10 +166,13 @@ func (o *auditedLedger) end(yield func(Fault, error) bool) bool {
 			o.fault(FaultEntries, fmt.Sprintf("the order stands with %s, and its entries leave %s too", o.stands.text(), standing{rest.account, rest.currency, amount}.text()))
 		}
 	}
-	if want := (standing{expected(o.counts.status), o.counts.currency, o.counts.commission}); want.account != "" && o.stands != want {
+	switch want := (standing{expected(o.counts.status), o.counts.currency, o.counts.commission}); {
+	case want.account != "" && o.stands != want:
 		o.fault(FaultStanding, fmt.Sprintf("the order counts as %s, and stands with %s", want.text(), o.stands.text()))
-	} else if want.account == "" && o.stands.account != "" && o.stands.account != Reversed {
+	case want.account == "" && o.stands.account != "" && o.stands.account != Reversed:
 		o.fault(FaultStanding, fmt.Sprintf("the order earns nothing, and stands with %s", o.stands.text()))
+	case want.account == "" && want.amount != 0:
+		o.fault(FaultStanding, fmt.Sprintf("the order earns nothing by its status, and counts with %s %s", want.currency, schema.MoneyFromCents(want.amount)))
 	}
 	for _, f := range o.wrong {
 		if !yield(f, nil) {

@@ -125,6 +125,10 @@ func TestFaults(t *testing.T) {
 		{"standing", "UPDATE commission_orders SET ledger_amount = 1 WHERE order_sn = 'c'", []string{
 			"entries c 2026-03-01: the order stands with 0.01 in no account, and its entries add up to nothing",
 		}},
+		{"lost commission", "UPDATE commission_orders SET commission = 9 WHERE order_sn = 'c'", []string{
+			"standing c 2026-03-01: the order earns nothing by its status, and counts with CNY 0.09",
+			"sums  2026-03-01: the sum of status -1 in CNY is off by 0 orders, amount 0.00, commission -0.09 against the orders",
+		}},
 		{"entry", "UPDATE ledger_entries SET amount = amount + 5 WHERE ledger_account = 'approved'", []string{
 			"unbalanced a 2026-03-01: transaction 4: a transaction does not balance: 5 hundredths are left over",
 			"entries a 2026-03-01: the order stands with USD 0.60 in approved, and its entries add up to USD 0.65 in approved",

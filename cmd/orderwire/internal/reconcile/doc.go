@@ -14,7 +14,7 @@
 //     commit covers, is not comparable.
 //   - network: what the network answers now. Its orders are listed by the time of
 //     their creation, page by page, in the way and at the rate of package poller;
-//     those that it does not list are asked for one by one.
+//     those that it does not list are asked for one by one, the first 1000 of them.
 //
 // The network's answers are newer than the books. An order that it shows otherwise
 // is therefore held against the order's last event in the log, which is asked for

@@ -31,7 +31,7 @@ type Fault struct {
 
 // Faults holds the books against themselves: the entries of each order against
 // where it stands and what it counts as, each transaction, the sums by the days of
-// orders, and the balances of the months. An account "" means all. They come in
+// orders by program, and the balances of the months. An account "" means all. They come in
 // the order of these checks. The error is a [*StoreError], and the last that comes.
 func (a *Audit) Faults(ctx context.Context, account string) iter.Seq2[Fault, error] {
 	return func(yield func(Fault, error) bool) {
@@ -53,15 +53,16 @@ FROM commission_orders o LEFT JOIN ledger_transactions t ON t.order_id = o.id LE
 	orderEntriesAccount = " WHERE o.account = ?"
 	inOrder             = " ORDER BY o.id, t.id"
 
+	// 4: by the day of the order, for account and program alone.
 	selectWrongSums = `
-SELECT d.account, d.program_id, x.day, x.currency, x.status, CAST(SUM(x.orders) AS BIGINT), CAST(SUM(x.amount) AS BIGINT), CAST(SUM(x.commission) AS BIGINT)
-FROM (SELECT day, dimension_id, currency, status, orders, order_amount AS amount, commission FROM commission_sums WHERE kind = 1
-	UNION ALL SELECT day, dimension_id, currency, status, -1, -order_amount, -commission FROM commission_orders) AS x
-LEFT JOIN commission_dimensions d ON d.id = x.dimension_id`
-	wrongSumsAccount = " WHERE d.account = ?"
+SELECT x.account, x.program_id, x.day, x.currency, x.status, CAST(SUM(x.orders) AS BIGINT), CAST(SUM(x.amount) AS BIGINT), CAST(SUM(x.commission) AS BIGINT)
+FROM (SELECT d.account, d.program_id, s.day, s.currency, s.status, s.orders, s.order_amount AS amount, s.commission
+	FROM commission_sums s JOIN commission_dimensions d ON d.id = s.dimension_id WHERE s.kind = 4
+	UNION ALL SELECT account, program_id, day, currency, status, -1, -order_amount, -commission FROM commission_orders) AS x`
+	wrongSumsAccount = " WHERE x.account = ?"
 	wrongSumsEnd     = `
-GROUP BY d.account, d.program_id, x.day, x.currency, x.status HAVING SUM(x.orders) <> 0 OR SUM(x.amount) <> 0 OR SUM(x.commission) <> 0
-ORDER BY d.account, d.program_id, x.day, x.currency, x.status`
+GROUP BY x.account, x.program_id, x.day, x.currency, x.status HAVING SUM(x.orders) <> 0 OR SUM(x.amount) <> 0 OR SUM(x.commission) <> 0
+ORDER BY x.account, x.program_id, x.day, x.currency, x.status`
 
 	selectWrongBalances = `
 SELECT x.account, x.month, x.ledger_account, x.currency, CAST(SUM(x.amount) AS BIGINT)
@@ -202,11 +203,9 @@ func (a *Audit) sumFaults(ctx context.Context, account string) iter.Seq2[Fault, 
 	query, args := a.only(selectWrongSums, wrongSumsAccount, account)
 	return streamed(ctx, a, func(rows *sql.Rows) (Fault, error) {
 		f := Fault{Kind: FaultSums}
-		var owner, program sql.NullString
 		var currency, status string
 		var orders, amount, commission int64
-		err := rows.Scan(&owner, &program, &f.Day, &currency, &status, &orders, &amount, &commission)
-		f.Key = schema.OrderKey{Account: owner.String, Program: program.String}
+		err := rows.Scan(&f.Key.Account, &f.Key.Program, &f.Day, &currency, &status, &orders, &amount, &commission)
 		f.What = fmt.Sprintf("the sum of status %s in %s is off by %d orders, amount %s, commission %s against the orders",
 			status, currency, orders, schema.MoneyFromCents(amount), schema.MoneyFromCents(commission))
 		return f, err

@@ -139,7 +139,7 @@ func TestFaults(t *testing.T) {
 			"entries a 2026-03-01: the order stands with USD 0.60 in confirmed, and its entries leave USD 0.60 in approved too",
 			"standing a 2026-03-01: the order counts as USD 0.60 in approved, and stands with USD 0.60 in confirmed",
 		}},
-		{"sum", "UPDATE commission_sums SET commission = commission + 7 WHERE kind = 1 AND status = '2'", []string{
+		{"sum", "UPDATE commission_sums SET commission = commission + 7 WHERE kind = 4 AND status = '2'", []string{
 			"sums  2026-03-01: the sum of status 2 in USD is off by 0 orders, amount 0.00, commission 0.07 against the orders",
 		}},
 		{"balance", "UPDATE ledger_balances SET amount = amount - 3 WHERE account = 'main' AND ledger_account = 'approved'", []string{

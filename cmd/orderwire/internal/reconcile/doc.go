@@ -35,7 +35,10 @@
 // # Memory
 //
 // Both sides are sorted by the key of the order, in runs of 32,768 records that go
-// to temporary files, and merged: some 20 MiB and, of each run, a buffer, however
-// many orders there are. The files take about 120 bytes for each event that is read.
-// Differences go to a file too.
+// to temporary files, and merged; of each run a buffer of 16 KiB is held. With
+// 1,000,000 orders the heap stays below 100 MiB (BenchmarkRun). The files take about
+// 120 bytes for each event that is read. Differences go to a file too. The sums that
+// are checked within the books are the database's work, in its own temporary files.
+// Only of the orders that have changed at the network since the last poll, a hash
+// each is held.
 package reconcile

@@ -37,6 +37,9 @@ func (j *job) againstArchive(ctx context.Context, s *Side) error {
 	if err != nil {
 		return err
 	}
+	if end > 0 && end < j.Position {
+		s.Notes = append(s.Notes, fmt.Sprintf("the archive ends at sequence %d; what has changed behind it is not comparable yet", end))
+	}
 	return j.againstEvents(ctx, s, source, min(end, j.Position))
 }
 

@@ -21,10 +21,10 @@ func TestReconcileBesideARun(t *testing.T) {
 	moving, stop := make(chan error, 1), make(chan struct{})
 	go func() {
 		var err error
-		for i := 0; i < 100 && err == nil; i++ {
+		for i := 0; i < 400 && err == nil; i++ {
 			select {
 			case <-stop:
-				i = 100
+				i = 400
 			default:
 				err = w.sim.Step(context.WithoutCancel(t.Context()), 5)
 			}

@@ -98,7 +98,7 @@ Then:         orderwire check -c orderwire.yaml
 		return usageError{fmt.Errorf("%w (see %s --help)", err, c.CommandPath())}
 	})
 	root.PersistentFlags().BoolVarP(&o.verbose, "verbose", "v", false, "log more")
-	root.AddCommand(newDemo(o), newRun(o), newNetwork(o), newCheck(o), newEvents(o), newReport(o), newStatus(o), newVerify(o), newReplay(o), newArchive(o), newWebhook(o), newSign(o))
+	root.AddCommand(newDemo(o), newRun(o), newNetwork(o), newCheck(o), newEvents(o), newReport(o), newStatus(o), newVerify(o), newReconcile(o), newReplay(o), newArchive(o), newWebhook(o), newSign(o))
 	root.Args = func(c *cobra.Command, args []string) error {
 		if len(args) > 0 {
 			return usageError{fmt.Errorf("there is no command %q (see orderwire --help)", args[0])}

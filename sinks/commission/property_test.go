@@ -144,6 +144,9 @@ func (m *machine) compare(rt *rapid.T) {
 	if p := position(m.t, m.books.Reader); p != uint64(m.taken) {
 		rt.Fatalf("position %d after %d entries", p, m.taken)
 	}
+	if wrong := faults(m.t, m.books.Reader, ""); len(wrong) > 0 {
+		rt.Fatalf("after %d entries the books contradict themselves: %q", m.taken, wrong)
+	}
 	got := report(m.t, m.books.Reader, Filter{})
 	want := recompute(m.log[:m.taken])
 	if !slices.Equal(got, want) {

@@ -232,4 +232,4 @@ func (p *Poller) coverageName(w Window) string {
 	return schema.EscapeToken(p.cfg.Account.Name) + "." + w.name()
 }
 
-func (p *Poller) cursorName() string { return "account." + schema.EscapeToken(p.cfg.Account.Name) }
+func (p *Poller) cursorName() string { return cursorOf(p.cfg.Account.Name) }

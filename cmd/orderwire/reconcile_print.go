@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/describe"
@@ -129,6 +130,8 @@ func printSides(w io.Writer, r *reconcile.Result) error {
 	}
 	return printTable(w, totals)
 }
+
+func number(n int64) string { return strconv.FormatInt(n, 10) }
 
 func spanOf(r *reconcile.Result) string {
 	text := "all days"

@@ -24,7 +24,9 @@ func service(c *config.Config, l *line.Line, log *slog.Logger) (http.Handler, fu
 		return endpoints.Attempts(ctx, l.Log(), q)
 	}
 	again := replayer{config: c, line: l, logger: log}
-	gate := api.Gate{Token: string(c.HTTP.Token), Listen: c.HTTP.Listen}
+	gate := api.Gate{
+		Token: string(c.HTTP.Token), Listen: c.HTTP.Listen, Header: c.HTTP.Proxy.Header, Proxies: c.HTTP.Proxy.Addresses(),
+	}
 	reading := &books{dsn: string(c.Commission.DSN), zone: c.Commission.Zone()}
 	pages := console.New(console.Config{
 		Line: l, Log: l.Log(), Books: reading.open, Webhooks: l.Endpoints(), Attempts: attempts, Replay: again, Gate: gate, Logger: log,
@@ -38,7 +40,7 @@ func service(c *config.Config, l *line.Line, log *slog.Logger) (http.Handler, fu
 		Archive: func(ctx context.Context) (*report.Archive, error) {
 			return report.ArchiveAt(ctx, c.Archive.Sink(nil).Dir)
 		},
-		Token: gate.Token, Listen: gate.Listen, Console: pages, Logger: log,
+		Gate: gate, Console: pages, Logger: log,
 	}), reading.close
 }
 

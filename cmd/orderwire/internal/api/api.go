@@ -49,11 +49,8 @@ type Config struct {
 	Zone *time.Location
 	// Archive reads what the archive holds, see [report.ArchiveAt]. Required.
 	Archive func(ctx context.Context) (*report.Archive, error)
-	// Token is asked for as a bearer token; "" means that nobody is asked, and that
-	// the Host of a request must be this machine.
-	Token string
-	// Listen is the configured host:port, whose host is taken as a Host, too.
-	Listen string
+	// Gate says who may ask.
+	Gate Gate
 	// Console answers for everything outside of /api/v1, /metrics and the probes, and
 	// guards itself. Nil: nothing is there.
 	Console http.Handler

@@ -157,6 +157,8 @@ type request struct {
 	host               string // localhost by default
 	token              string // of the service
 	listen             string
+	proxied            string // header by which a proxy names people
+	from               string // address of the caller, with a port; "" for httptest's
 }
 
 // sendPlain serves a request.
@@ -171,6 +173,9 @@ func sendPlain(tb testing.TB, f *fake, q request) *httptest.ResponseRecorder {
 	}
 	if q.host != "" {
 		req.Host = strings.TrimSpace(q.host)
+	}
+	if q.from != "" {
+		req.RemoteAddr = q.from
 	}
 	rec := httptest.NewRecorder()
 	api.New(f.config(q)).ServeHTTP(rec, req)

@@ -36,14 +36,44 @@ func (s *service) guarded(next http.Handler) http.Handler {
 	})
 }
 
-// Gate says who may ask.
+// Gate says who may ask: who has the token, and whom a proxy names. Without either it
+// is free: everybody may who asks this machine by its own name.
 type Gate struct {
 	Token  string // that is asked for; "" for none
 	Listen string // the configured host:port
+	// Header is that by which a proxy names the person that it has signed in, by OpenID
+	// Connect or however else; "" for none. It counts only in requests that come from
+	// one of Proxies.
+	Header  string
+	Proxies []netip.Prefix
+}
+
+// Free reports whether nobody is asked who he is.
+func (g Gate) Free() bool { return g.Token == "" && g.Header == "" }
+
+// Person returns whom a proxy names, false when the request is not from one, or
+// names nobody or several.
+func (g Gate) Person(r *http.Request) (name string, ok bool) {
+	if g.Header == "" || len(r.Header.Values(g.Header)) != 1 {
+		return "", false
+	}
+	from, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil || !slices.ContainsFunc(g.Proxies, func(p netip.Prefix) bool { return p.Contains(from.Addr().Unmap()) }) {
+		return "", false
+	}
+	name = strings.TrimSpace(r.Header.Get(g.Header))
+	return name, name != ""
+}
+
+// Admits reports whether a request has the token, or comes by a proxy that names who
+// asks.
+func (g Gate) Admits(r *http.Request) bool {
+	_, named := g.Person(r)
+	return named || g.Bears(r.Header.Get("Authorization"))
 }
 
 // Local reports whether a Host names this machine: by a loopback name or address,
-// or as it is configured. With a token it does not matter.
+// or as it is configured. It matters only for a gate that is free.
 func (g Gate) Local(host string) bool {
 	name := hostOf(host)
 	if listen, _, err := net.SplitHostPort(g.Listen); err == nil && listen != "" && strings.EqualFold(name, listen) {
@@ -56,8 +86,11 @@ func (g Gate) Local(host string) bool {
 }
 
 // Opens reports whether a token is the one that is asked for. Hashes are compared,
-// so that the time tells not even its length.
+// so that the time tells not even its length. Where none is asked for, none opens.
 func (g Gate) Opens(token string) bool {
+	if g.Token == "" {
+		return false
+	}
 	got, want := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(g.Token))
 	return subtle.ConstantTimeCompare(got[:], want[:]) == 1
 }
@@ -71,9 +104,9 @@ func (g Gate) Bears(authorization string) bool {
 // refusal says why a request is not answered, nil when it is.
 func (s *service) refusal(r *http.Request, origin *http.CrossOriginProtection) *ProblemError {
 	switch {
-	case s.Token == "" && !s.gate().Local(r.Host):
+	case s.Gate.Free() && !s.Gate.Local(r.Host):
 		return problem(http.StatusMisdirectedRequest, "the service is asked for by the name of another machine", "ask for it as 127.0.0.1 or localhost, or set http.token")
-	case s.Token != "" && !s.gate().Bears(r.Header.Get("Authorization")):
+	case !s.Gate.Free() && !s.Gate.Admits(r):
 		return problem(http.StatusUnauthorized, "a bearer token is asked for", "send the value of http.token: Authorization: Bearer …")
 	case origin.Check(r) != nil:
 		return problem(http.StatusForbidden, "a page of another origin asks for a change", "send the request from a program, not from a page in a browser")
@@ -82,8 +115,6 @@ func (s *service) refusal(r *http.Request, origin *http.CrossOriginProtection) *
 	}
 	return nil
 }
-
-func (s *service) gate() Gate { return Gate{Token: s.Token, Listen: s.Listen} }
 
 // hostOf takes the port off a Host.
 func hostOf(host string) string {

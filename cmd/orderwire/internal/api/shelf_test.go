@@ -3,6 +3,7 @@ package api_test
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -34,7 +35,8 @@ type shelf struct {
 
 func (f *fake) config(q request) api.Config {
 	return api.Config{
-		Line: f, Webhooks: f, Attempts: f.attempts, Replay: f, Log: f, Token: q.token, Listen: q.listen, Rates: report.RatesIn(f.rates),
+		Line: f, Webhooks: f, Attempts: f.attempts, Replay: f, Log: f, Rates: report.RatesIn(f.rates),
+		Gate:     api.Gate{Token: q.token, Listen: q.listen, Header: q.proxied, Proxies: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")}},
 		Networks: []report.Network{{Account: "main", Statistics: f.Statistics}},
 		Books: func(context.Context) (*commission.Reader, error) {
 			if f.books == nil {

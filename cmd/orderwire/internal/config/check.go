@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"net"
+	"net/http"
 	"net/netip"
 	"net/url"
 	"os"
@@ -210,13 +211,32 @@ func (w *Webhook) check(k *checker, path string, c *Config) {
 	}
 }
 
+func (p *Proxy) check(k *checker) {
+	if (p.Header == "") != (len(p.From) == 0) {
+		k.add("http.proxy", "header is what the proxy names people by, from is where it asks from", "header and from belong together")
+	}
+	foreign := func(r rune) bool { return !strings.ContainsRune(headerBytes, r) }
+	if strings.ContainsFunc(p.Header, foreign) || slices.Contains([]string{"Authorization", "Cookie", "Host"}, http.CanonicalHeaderKey(p.Header)) {
+		k.add("http.proxy.header", "write X-Forwarded-Email, or what your proxy sends", "%q cannot name a person", p.Header)
+	}
+	for i, text := range p.From {
+		if prefix, err := parsePrefix(text); err != nil || prefix.Bits() == 0 {
+			k.add(fmt.Sprintf("http.proxy.from[%d]", i), "write 10.0.0.7 or 10.0.0.0/24", "%q is no address of a proxy", text)
+		}
+	}
+}
+
+// headerBytes are what names of headers are made of here.
+const headerBytes = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+
 func (h *HTTP) check(k *checker) {
 	k.address("http.listen", h.Listen)
+	h.Proxy.check(k)
 	host, _, err := net.SplitHostPort(h.Listen)
-	if err != nil || h.Token != "" {
+	if err != nil || h.Token != "" || h.Proxy.Header != "" {
 		return
 	}
 	if ip, err := netip.ParseAddr(host); host != "localhost" && (err != nil || !ip.IsLoopback()) {
-		k.add("http.token", "set a token, or listen on 127.0.0.1", "everybody could read the status at %s", h.Listen)
+		k.add("http.token", "set a token or http.proxy, or listen on 127.0.0.1", "everybody could read the status at %s", h.Listen)
 	}
 }

@@ -4,6 +4,7 @@
 package config
 
 import (
+	"net/netip"
 	"time"
 
 	"github.com/orderwire/orderwire/sources/postback"
@@ -211,8 +212,43 @@ type HTTP struct {
 	// Listen is host:port; empty (default) switches the service off.
 	Listen string `yaml:"listen" env:"LISTEN"`
 	// Token is asked for as a bearer token, except by /healthz and /readyz.
-	// Required when Listen is no loopback address.
+	// Required when Listen is no loopback address and there is no Proxy.
 	Token Secret `yaml:"token" env:"TOKEN"`
+	// Proxy is one that signs people in, in place of the token or beside it.
+	Proxy Proxy `yaml:"proxy" envPrefix:"PROXY_"`
+}
+
+// Proxy is one that signs people in, by OpenID Connect or however else, and names
+// them in a header of each request that it hands on.
+type Proxy struct {
+	// Header is its name, such as X-Forwarded-Email; empty (default) for none. The
+	// proxy must take it out of what visitors send.
+	Header string `yaml:"header" env:"HEADER"`
+	// From are the addresses of the proxy, such as 10.0.0.7 or 10.0.0.0/24. The
+	// header counts in requests from there alone. Required with Header.
+	From []string `yaml:"from" env:"FROM"`
+}
+
+// Addresses returns From as prefixes, those that are none left out.
+func (p *Proxy) Addresses() (all []netip.Prefix) {
+	for _, text := range p.From {
+		if prefix, err := parsePrefix(text); err == nil {
+			all = append(all, prefix)
+		}
+	}
+	return all
+}
+
+// parsePrefix reads an address, alone or with the length of its network.
+func parsePrefix(text string) (netip.Prefix, error) {
+	if address, err := netip.ParseAddr(text); err == nil {
+		return netip.PrefixFrom(address.Unmap(), address.Unmap().BitLen()), nil
+	}
+	prefix, err := netip.ParsePrefix(text)
+	if err != nil {
+		return netip.Prefix{}, err
+	}
+	return prefix.Masked(), nil
 }
 
 // Tracing is where OpenTelemetry traces go, from a poll to what became of its events.

@@ -18,6 +18,8 @@ const (
 	mostSessions = 256
 	// bearer is the session of programs that send the token with each request.
 	bearer = "bearer"
+	// proxied and the name is that of a person whom a proxy has signed in.
+	proxied = "proxied:"
 	// formLimit bounds the body of a form, in bytes.
 	formLimit = 64 << 10
 )
@@ -82,8 +84,11 @@ func (s *sessions) formToken(id string) string {
 
 // session returns the id of the session of a request.
 func (c *console) session(r *http.Request) (id string, ok bool) {
-	if c.Gate.Token == "" {
+	if c.Gate.Free() {
 		return "", true
+	}
+	if name, ok := c.Gate.Person(r); ok {
+		return proxied + name, true
 	}
 	if c.Gate.Bears(r.Header.Get("Authorization")) {
 		return bearer, true
@@ -107,7 +112,7 @@ func (c *console) guarded(next http.Handler) http.Handler {
 		h.Set("Cache-Control", "no-store")
 		r.Body = http.MaxBytesReader(w, r.Body, formLimit)
 		switch {
-		case c.Gate.Token == "" && !c.Gate.Local(r.Host):
+		case c.Gate.Free() && !c.Gate.Local(r.Host):
 			http.Error(w, "The console is asked for by the name of another machine: ask for it as 127.0.0.1 or localhost, or set http.token.", http.StatusMisdirectedRequest)
 		case origin.Check(r) != nil:
 			http.Error(w, "A page of another origin asks for a change.", http.StatusForbidden)
@@ -144,7 +149,7 @@ func (c *console) loginPage(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (c *console) login(w http.ResponseWriter, r *http.Request) error {
-	if c.Gate.Token != "" {
+	if !c.Gate.Free() {
 		if !c.Gate.Opens(r.PostFormValue("token")) {
 			c.show(w, r, http.StatusUnauthorized, "login", page{Title: "Log in", Body: "That is not the token."})
 			return nil

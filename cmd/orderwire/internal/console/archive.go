@@ -8,13 +8,12 @@ import (
 	"time"
 
 	"github.com/dustin/go-humanize"
-
-	"github.com/orderwire/orderwire/sinks/archive"
 )
 
 // archivePage is what the archive holds.
 type archivePage struct {
 	Missing  string // why there is nothing to see, "" when there is
+	Stale    string // why it is not up to date, "" when it is
 	Tiles    []tile
 	Facts    []fact // of the last entry
 	Verified []fact // of the last verification
@@ -25,12 +24,12 @@ type archivePage struct {
 
 func (c *console) archive(w http.ResponseWriter, r *http.Request) error {
 	p := &archivePage{}
-	now, parts, verified, missing := c.shelved(r)
-	if p.Missing = missing; missing != "" {
+	now := c.shelved(r)
+	if p.Missing, p.Stale = now.missing, now.stale; p.Missing != "" {
 		c.show(w, r, http.StatusOK, "archive", page{Title: "Archive", At: "Archive", Body: p})
 		return nil
 	}
-	p.Table = partitionTable(parts)
+	p.Table = partitionTable(now.parts)
 	p.Table.sort(r)
 	if asFile(r) {
 		return writeFile(w, r, "partitions", &p.Table)
@@ -40,37 +39,34 @@ func (c *console) archive(w http.ResponseWriter, r *http.Request) error {
 	h := &now.Head
 	p.Tiles = []tile{
 		{Name: "Events", Figure: humanize.Comma(h.Totals.Rows), Note: "up to sequence " + humanize.Comma(int64(h.Last))},
-		{Name: "Files", Figure: humanize.Comma(h.Totals.Files), Note: "in " + plural(uint64(len(parts)), "partition"), Href: "/archive/files"},
+		{Name: "Files", Figure: humanize.Comma(h.Totals.Files), Note: "in " + plural(uint64(len(now.parts)), "partition"), Href: "/archive/files"},
 		{Name: "Size", Figure: size(h.Totals.Bytes), Note: "compressed"},
 		{Name: "Commits", Figure: humanize.Comma(int64(h.Number)), Note: "of them " + plural(now.Compactions, "compaction")},
 	}
-	p.describe(&now, verified, c.clock(r))
+	p.describe(&now, c.clock(r))
 	c.show(w, r, http.StatusOK, "archive", page{Title: "Archive", At: "Archive", Body: p})
 	return nil
 }
 
-// shelved returns what is known of the archive, or why there is nothing to see.
-func (c *console) shelved(r *http.Request) (now archive.Inventory, parts []partition, verified *archive.Verified, missing string) {
+// shelved returns what is known of the archive.
+func (c *console) shelved(r *http.Request) shelved {
 	if c.shelf == nil {
-		return now, nil, nil, "This process knows no archive."
+		return shelved{missing: "This process knows no archive."}
 	}
-	now, parts, verified, whole, err := c.shelf.look(r.Context())
-	switch {
-	case !whole && err != nil:
-		return now, nil, nil, "The archive cannot be read: " + err.Error()
-	case !whole:
-		return now, nil, nil, "The manifest is being read for the first time. Load the page again in a moment."
-	}
-	return now, parts, verified, ""
+	return c.shelf.look(r.Context())
 }
 
-func (p *archivePage) describe(now *archive.Inventory, v *archive.Verified, k clock) {
+func (p *archivePage) describe(now *shelved, k clock) {
 	if h := &now.Head; h.Number > 0 {
 		kind, events := "batch", humanize.Comma(int64(h.First))+" to "+humanize.Comma(int64(h.Last))
 		if h.IsCompaction() {
 			kind, events = "compaction", "none new: "+plural(uint64(len(h.Replaces)), "file")+" became "+strconv.Itoa(len(h.Files))
 		}
 		p.Facts = []fact{{"Number", count(h.Number)}, {"Kind", text(kind)}, {"Sequences", text(events)}, {"Files", count(uint64(len(h.Files)))}, {"Writer", text(h.Writer)}, {"SHA-256", text(h.SHA256)}}
+	}
+	v := now.verified
+	if now.note != nil {
+		p.Verified = []fact{{"Outcome", cell{Text: "cannot be read", Badge: "bad"}}, {"Why", text(now.note.Error())}}
 	}
 	if v == nil {
 		return
@@ -126,8 +122,8 @@ type filesPage struct {
 func (c *console) archiveFiles(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	p := &filesPage{Account: q.Get("account"), Day: q.Get("day")}
-	now, _, _, missing := c.shelved(r)
-	p.Missing = missing
+	now := c.shelved(r)
+	p.Missing = now.missing
 	p.Table = table{
 		Caption: "Files, by their sequences", Head: columns("File", "Account", "Day (UTC)", "#Events", "#Size", "#First sequence", "#Last sequence", "SHA-256"),
 		Empty: "No files match.",

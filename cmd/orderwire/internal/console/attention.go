@@ -37,6 +37,11 @@ func (c *console) attention(ctx context.Context, s *line.Status, known map[strin
 	for i := range s.Sinks {
 		all = append(all, sinkRemarks(&s.Sinks[i], k.now)...)
 	}
+	if c.shelf != nil {
+		if n := c.shelf.faults(ctx); n > 0 {
+			all = append(all, remark{"The last verification of the archive found faults", plural(uint64(n), "finding"), "/archive"})
+		}
+	}
 	for i := range s.Sinks {
 		name := s.Sinks[i].Name
 		dead, err := c.Log.CountDead(ctx, name)

@@ -3,13 +3,17 @@ package console_test
 import (
 	"encoding/csv"
 	"errors"
+	"fmt"
 	"html"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/orderwire/orderwire/pipeline"
+	"github.com/orderwire/orderwire/pipeline/jetstream"
 	"github.com/orderwire/orderwire/pipeline/pipelinetest"
 	"github.com/orderwire/orderwire/schema"
 )
@@ -67,6 +71,35 @@ func TestDeadLetterPages(t *testing.T) {
 	}
 	if rows != 60 || pages != 2 {
 		t.Errorf("%d letters on %d pages", rows, pages)
+	}
+}
+
+// Attempts are turned page by page, each once, and all of them are in the file.
+func TestAttemptPages(t *testing.T) {
+	t.Parallel()
+	w := open(t, "", "http://127.0.0.1:9/")
+	e := hostile()
+	attempts := w.log.Attempts(jetstream.AttemptsConfig{})
+	for n := range 119 {
+		attempts.Record(pipeline.Attempt{
+			At: time.Now().Add(time.Duration(n) * time.Millisecond), Endpoint: "partner/a", Key: e.Key(), EventID: e.ID, Type: e.Type, Version: 1, Sequence: 1, Number: n + 2, Outcome: pipeline.OutcomeFailed,
+		})
+	}
+	attempts.Close(t.Context())
+	rows := 0
+	for page, more := range []bool{true, true, false} {
+		a := w.get(t, fmt.Sprintf("/webhooks/partner%%2Fa?outcome=failed&page=%d", page+1))
+		rows += strings.Count(a.body, `<th scope="row"`)
+		if strings.Contains(a.body, `rel="next"`) != more || strings.Contains(a.body, `rel="prev"`) != (page > 0) {
+			t.Errorf("page %d: %s", page+1, a.body)
+		}
+	}
+	file := w.get(t, "/webhooks/partner%2Fa?format=csv&page=2")
+	if rows != 120 || strings.Count(file.body, "\n") != 121 {
+		t.Errorf("%d attempts on pages, %d lines in the file", rows, strings.Count(file.body, "\n"))
+	}
+	if a := w.get(t, "/webhooks/partner%2Fa?page=999999"); !strings.Contains(a.body, "No attempts match") {
+		t.Error("there are attempts on a page far behind")
 	}
 }
 

@@ -26,8 +26,10 @@ func wants(r *http.Request, t *table) bool {
 func exportOf(r *http.Request, id string) string {
 	q := r.URL.Query()
 	q.Set("format", "csv")
-	for _, name := range []string{"page", "before", "table"} {
-		q.Del(name)
+	for name := range q {
+		if name == "before" || name == "table" || strings.HasPrefix(name, "page") {
+			q.Del(name)
+		}
 	}
 	if id != "" {
 		q.Set("table", id)

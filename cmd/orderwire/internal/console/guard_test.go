@@ -111,7 +111,7 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
-// Style and script are served, and nothing else of what is embedded.
+// Style, script and icon are served, and nothing else of what is embedded.
 func TestAssets(t *testing.T) {
 	t.Parallel()
 	w := open(t, token, "http://127.0.0.1:9/")

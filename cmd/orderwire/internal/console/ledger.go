@@ -120,7 +120,7 @@ func (p *ledgerPage) describe(s *commission.Statement, k clock) {
 		for _, account := range []string{commission.Estimated, commission.Confirmed, commission.Approved} {
 			if sum, has := sums[[2]string{currency, account}]; has {
 				p.Tiles = append(p.Tiles, tile{
-					Name: strings.ToUpper(account[:1]) + account[1:] + " " + named(currency), Figure: groupedMoney(schema.NewMoney(sum)), Note: "at the end of the month",
+					Name: strings.ToUpper(account[:1]) + account[1:] + " " + named(currency), Figure: groupedMoney(schema.NewMoney(sum)), Note: "at the month's end",
 					Href: postingsHref(s.Month, commission.PartClosing, p.Account, account, currency),
 				})
 			}
@@ -208,6 +208,10 @@ func (c *console) postings(w http.ResponseWriter, r *http.Request) error {
 		Month: q.Get("month"), Part: q.Get("part"), LedgerAccount: q.Get("ledger_account"), Currency: q.Get("currency"), Account: q.Get("account"),
 		Limit: rowsAPage, Offset: (pageNumber(r) - 1) * rowsAPage,
 	}
+	if f.Month == "" { // an address that somebody has cut off
+		http.Redirect(w, r, "/ledger", http.StatusSeeOther)
+		return nil
+	}
 	p := &postingsPage{Back: "/ledger?" + url.Values{"month": {f.Month}}.Encode()}
 	p.Table = table{
 		Caption: "Orders behind the sum", Head: columns("Order", "Account", "Program", "Sub id", "Day", "Status", "#Postings", "#Amount"), Empty: "No orders stand behind it.",
@@ -239,7 +243,7 @@ func (c *console) postings(w http.ResponseWriter, r *http.Request) error {
 			return errors.Join(writeFile(w, r, "postings", &p.Table), errSent)
 		}
 		p.Table.Export = exportOf(r, "")
-		p.Pager = pagerOf(r, pageNumber(r), int(found.Total), rowsAPage, "order")
+		p.Pager = pagerOf(r, "page", int(found.Total), rowsAPage, "order")
 		return nil
 	})
 }

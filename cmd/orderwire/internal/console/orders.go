@@ -57,7 +57,7 @@ func (c *console) orders(w http.ResponseWriter, r *http.Request) error {
 			p.Tiles = append(p.Tiles, tile{Name: "Commission " + named(s.Currency), Figure: groupedMoney(s.Commission), Note: "of " + plural(uint64(s.Orders), "order") + " over " + groupedMoney(s.OrderAmount)})
 		}
 		p.Table.Export = exportOf(r, "")
-		p.Pager = pagerOf(r, pageNumber(r), int(found.Total), ordersAPage, "order")
+		p.Pager = pagerOf(r, "page", int(found.Total), ordersAPage, "order")
 		return nil
 	})
 }

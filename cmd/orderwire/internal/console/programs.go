@@ -17,6 +17,7 @@ import (
 type programsPage struct {
 	Account, Program                string
 	Reversals, Settled, Conversions table
+	Pagers                          struct{ Reversals, Settled, Conversions pager }
 }
 
 func (c *console) programs(w http.ResponseWriter, r *http.Request) error {
@@ -41,6 +42,7 @@ func (c *console) programs(w http.ResponseWriter, r *http.Request) error {
 				return err
 			}
 		}
+		p.Pagers.Reversals, p.Pagers.Settled, p.Pagers.Conversions = p.Reversals.paged(r, "program"), p.Settled.paged(r, "row"), p.Conversions.paged(r, "row")
 		return nil
 	})
 }

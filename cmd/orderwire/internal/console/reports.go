@@ -168,7 +168,7 @@ type waitingPage struct {
 	Today            string
 	Tiles            []tile
 	Ageing, Overdue  table
-	Pager            pager
+	AgePager, Pager  pager
 }
 
 func (c *console) waiting(w http.ResponseWriter, r *http.Request) error {
@@ -203,7 +203,7 @@ func (c *console) waiting(w http.ResponseWriter, r *http.Request) error {
 		if err := sentAs(w, r, "overdue", &p.Overdue); err != nil {
 			return err
 		}
-		p.Pager = p.Overdue.paged(r, "order")
+		p.AgePager, p.Pager = p.Ageing.paged(r, "row"), p.Overdue.paged(r, "order")
 		return nil
 	})
 }

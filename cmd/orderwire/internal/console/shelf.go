@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/orderwire/orderwire/sinks/archive"
 )
@@ -18,8 +19,12 @@ type shelf struct {
 	mu       sync.Mutex // guards what follows
 	now      archive.Inventory
 	verified *archive.Verified
+	note     error // why the note of the verification cannot be read, nil when it can
 	parts    []partition
 }
+
+// shelfEvery is how often the overview has the archive looked at.
+const shelfEvery = time.Minute
 
 // partition is an account's events of a day.
 type partition struct {
@@ -39,23 +44,59 @@ func (s *shelf) read(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	verified, err := s.archive.Verified(ctx)
+	verified, note := s.archive.Verified(ctx)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.now.Head.Number != now.Head.Number || s.parts == nil {
 		s.parts = partitionsOf(now.Files)
 	}
-	s.now, s.verified = now, verified
-	return err
+	s.now, s.verified, s.note = now, verified, note
+	return nil
 }
 
-// look returns what is known; whole is false while the manifest is being read for
-// the first time.
-func (s *shelf) look(ctx context.Context) (now archive.Inventory, parts []partition, verified *archive.Verified, whole bool, err error) {
-	whole, err = s.refresh(ctx)
+// shelved is what is known of the archive at a moment.
+type shelved struct {
+	archive.Inventory
+	parts    []partition
+	verified *archive.Verified
+	note     error
+	missing  string // why there is nothing to see, "" when there is
+	stale    string // why it is not up to date, "" when it is
+}
+
+// look returns what is known.
+func (s *shelf) look(ctx context.Context) shelved {
+	whole, err := s.refresh(ctx)
+	if !whole && err != nil {
+		return shelved{missing: "The archive cannot be read: " + err.Error()}
+	}
+	if !whole {
+		return shelved{missing: "The manifest is being read for the first time. Load the page again in a moment."}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.now, s.parts, s.verified, whole, err
+	now := shelved{Inventory: s.now, parts: s.parts, verified: s.verified, note: s.note}
+	if err != nil {
+		now.stale = "The manifest cannot be read on: " + err.Error()
+	}
+	return now
+}
+
+// faults returns how many findings the last verification had, as far as that is
+// known now: nobody waits for it.
+func (s *shelf) faults(ctx context.Context) int64 {
+	s.reading.mu.Lock()
+	due := time.Since(s.ended) > shelfEvery
+	s.reading.mu.Unlock()
+	if due {
+		s.begin(ctx)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.verified == nil {
+		return 0
+	}
+	return s.verified.Findings
 }
 
 // partitionsOf adds the files up, the newest day first.

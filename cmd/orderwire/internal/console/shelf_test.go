@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"errors"
 	"html"
 	"net/http"
 	"net/url"
@@ -66,6 +67,21 @@ func TestArchive(t *testing.T) {
 			if a.code != http.StatusOK || !strings.Contains(text, want) {
 				t.Errorf("%s: HTTP %d, no %q in %s", target, a.code, want, text)
 			}
+		}
+	}
+	if a := w.get(t, "/"); !strings.Contains(a.body, "The last verification of the archive found faults") {
+		t.Error("the overview says nothing of the findings")
+	}
+}
+
+// Without an archive the page says so.
+func TestNoArchive(t *testing.T) {
+	t.Parallel()
+	w := open(t, "", "http://127.0.0.1:9/")
+	w.unshelved = errors.New("there is no archive " + script)
+	for _, target := range []string{"/archive", "/archive/files"} {
+		if a := w.get(t, target); a.code != http.StatusOK || !strings.Contains(a.body, "The archive cannot be read: there is no archive") {
+			t.Errorf("%s: HTTP %d: %s", target, a.code, a.body)
 		}
 	}
 }

@@ -97,6 +97,22 @@ func (t *table) param() string {
 	return "sort-" + t.ID
 }
 
+// pageParam is the parameter that says which page of a table is shown.
+func (t *table) pageParam() string {
+	if t.ID == "" {
+		return "page"
+	}
+	return "page-" + t.ID
+}
+
+// anchor leads to the table on a page that has several.
+func (t *table) anchor() string {
+	if t.ID == "" {
+		return ""
+	}
+	return "#" + t.ID
+}
+
 // sorting is the column that a request wants a table to be sorted by.
 type sorting struct {
 	key  string // of a column, "" for none
@@ -112,7 +128,7 @@ func (t *table) sortable(r *http.Request, keys ...string) (by sorting) {
 	if !by.down {
 		by.key = q.Get(t.param())
 	}
-	for _, param := range []string{"page", "before", "format", "table"} {
+	for _, param := range []string{t.pageParam(), "before", "format", "table"} {
 		q.Del(param)
 	}
 	known := false
@@ -133,7 +149,7 @@ func (t *table) sortable(r *http.Request, keys ...string) (by sorting) {
 			to = "-" + h.Key
 		}
 		q.Set(t.param(), to)
-		h.Sort = r.URL.EscapedPath() + "?" + q.Encode()
+		h.Sort = r.URL.EscapedPath() + "?" + q.Encode() + t.anchor()
 	}
 	if !known {
 		return sorting{}
@@ -216,8 +232,11 @@ type pager struct {
 // mostPages bounds how far a person turns the pages.
 const mostPages = 1_000_000
 
-func pageNumber(r *http.Request) int {
-	n, err := strconv.Atoi(r.URL.Query().Get("page"))
+func pageNumber(r *http.Request) int { return numberOf(r, "page") }
+
+// numberOf returns the page that a parameter asks for, the first for nonsense.
+func numberOf(r *http.Request, param string) int {
+	n, err := strconv.Atoi(r.URL.Query().Get(param))
 	if err != nil || n < 1 {
 		return 1
 	}
@@ -225,17 +244,17 @@ func pageNumber(r *http.Request) int {
 }
 
 // pagerOf leads through total things, so many to a page.
-func pagerOf(r *http.Request, number, total, aPage int, what string) pager {
+func pagerOf(r *http.Request, param string, total, aPage int, what string) pager {
 	if total == 0 {
 		return pager{}
 	}
-	last := (total + aPage - 1) / aPage
+	number, last := numberOf(r, param), (total+aPage-1)/aPage
 	p := pager{Text: plural(uint64(total), what) + ", page " + strconv.Itoa(number) + " of " + strconv.Itoa(last)}
 	if number > 1 {
-		p.Prev = with(r, "page", strconv.Itoa(min(number-1, last)))
+		p.Prev = with(r, param, strconv.Itoa(min(number-1, last)))
 	}
 	if number < last {
-		p.Next = with(r, "page", strconv.Itoa(number+1))
+		p.Next = with(r, param, strconv.Itoa(number+1))
 	}
 	return p
 }
@@ -245,9 +264,13 @@ const rowsAPage = 50
 
 // paged leaves the rows of the page that a request asks for.
 func (t *table) paged(r *http.Request, what string) pager {
-	n := pageNumber(r)
-	p := pagerOf(r, n, len(t.Rows), rowsAPage, what)
-	from := min((n-1)*rowsAPage, len(t.Rows))
+	p := pagerOf(r, t.pageParam(), len(t.Rows), rowsAPage, what)
+	for _, to := range []*string{&p.Prev, &p.Next} {
+		if *to != "" {
+			*to += t.anchor()
+		}
+	}
+	from := min((numberOf(r, t.pageParam())-1)*rowsAPage, len(t.Rows))
 	t.Rows = t.Rows[from:min(from+rowsAPage, len(t.Rows))]
 	return p
 }

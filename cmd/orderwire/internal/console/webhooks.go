@@ -11,8 +11,12 @@ import (
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/line"
 )
 
-// attemptsAPage is how many attempts the page of an endpoint shows.
-const attemptsAPage = 50
+// attemptsAPage is how many attempts the page of an endpoint shows, and
+// attemptsAFile the most that an export has, or that the pages go back.
+const (
+	attemptsAPage = 50
+	attemptsAFile = 10_000
+)
 
 // webhookPage is one endpoint.
 type webhookPage struct {
@@ -23,6 +27,7 @@ type webhookPage struct {
 	Stopped  bool // paused or disabled
 	Notice   string
 	Attempts table
+	Pager    pager
 
 	Outcome, Order, Event string // of the filter
 	Outcomes              []string
@@ -94,14 +99,20 @@ func (c *console) showWebhook(w http.ResponseWriter, r *http.Request, status int
 	if p.Facts, err = c.endpointFacts(r, &p.View); err != nil {
 		return err
 	}
-	found, err := c.Attempts(r.Context(), endpoints.Query{Endpoint: name, Order: p.Order, Event: p.Event, Outcome: p.Outcome, Limit: attemptsAPage})
+	from, most := min((pageNumber(r)-1)*attemptsAPage, attemptsAFile-attemptsAPage), attemptsAPage
+	if asFile(r) {
+		from, most = 0, attemptsAFile
+	}
+	found, err := c.Attempts(r.Context(), endpoints.Query{Endpoint: name, Order: p.Order, Event: p.Event, Outcome: p.Outcome, Limit: from + most + 1})
 	if errors.Is(err, endpoints.ErrQuery) {
 		return wrong(err.Error())
 	}
 	if err != nil {
 		return err
 	}
-	p.Attempts = attemptTable(found, c.clock(r))
+	found = found[min(from, len(found)):]
+	p.Pager = attemptPager(r, from, len(found))
+	p.Attempts = attemptTable(found[:min(most, len(found))], c.clock(r))
 	if r.Method == http.MethodGet {
 		p.Attempts.sort(r)
 		p.Attempts.Export = exportOf(r, "")
@@ -111,6 +122,18 @@ func (c *console) showWebhook(w http.ResponseWriter, r *http.Request, status int
 	}
 	c.show(w, r, status, "webhook", page{Title: "Webhook " + name, At: "Webhooks", Body: p})
 	return nil
+}
+
+// attemptPager leads to newer and older attempts; how many there are nobody counts.
+func attemptPager(r *http.Request, from, found int) (p pager) {
+	n := from/attemptsAPage + 1
+	if n > 1 {
+		p.Text, p.Prev = "page "+strconv.Itoa(n), with(r, "page", strconv.Itoa(n-1))
+	}
+	if found > attemptsAPage && from+2*attemptsAPage <= attemptsAFile {
+		p.Text, p.Next = "page "+strconv.Itoa(n), with(r, "page", strconv.Itoa(n+1))
+	}
+	return p
 }
 
 func (c *console) endpointFacts(r *http.Request, v *endpoints.View) ([]fact, error) {

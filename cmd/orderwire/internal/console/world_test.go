@@ -48,6 +48,21 @@ type world struct {
 	books   error // why there are none
 	ledger  *commission.Books
 	shelf   *archive.Search
+
+	unshelved error // why there is no archive
+}
+
+// Inventory implements [console.Archive].
+func (w *world) Inventory(ctx context.Context) (archive.Inventory, error) {
+	if w.unshelved != nil {
+		return archive.Inventory{}, w.unshelved
+	}
+	return w.shelf.Inventory(ctx)
+}
+
+// Verified implements [console.Archive].
+func (w *world) Verified(ctx context.Context) (*archive.Verified, error) {
+	return w.shelf.Verified(ctx)
 }
 
 // Status implements [console.Line].
@@ -156,7 +171,7 @@ accounts:
 		Attempts: func(ctx context.Context, q endpoints.Query) ([]endpoints.Attempt, error) {
 			return endpoints.Attempts(ctx, w.log, q)
 		},
-		Archive: w.shelf, Zones: map[string]*time.Location{"main": shanghai},
+		Archive: w, Zones: map[string]*time.Location{"main": shanghai},
 	})
 	return w
 }

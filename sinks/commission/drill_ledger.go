@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"slices"
 	"strings"
 
 	"github.com/orderwire/orderwire/schema"
@@ -52,10 +53,15 @@ type Posted struct {
 
 var postingSorts = map[string]string{
 	"order": "o.order_sn", "account": "o.account", "program": "o.program_id", "sub_id": "o.sub_id", "day": "o.day", "status": "o.status",
-	"postings": "COUNT(DISTINCT t.id)", "amount": "SUM(e.amount)",
+	"postings": "COUNT(*)", "amount": "SUM(e.amount)",
 }
 
-const fromPostings = ` FROM ledger_transactions t JOIN ledger_entries e ON e.transaction_id = t.id JOIN commission_orders o ON o.id = t.order_id`
+// A transaction has one line at most for an account in a currency.
+const (
+	fromPostings   = " FROM ledger_transactions t JOIN ledger_entries e ON e.transaction_id = t.id JOIN commission_orders o ON o.id = t.order_id"
+	selectPostings = "SELECT o.account, o.program_id, o.order_sn, o.sub_id, o.day, o.status, COUNT(*), CAST(SUM(e.amount) AS BIGINT), " +
+		"COUNT(*) OVER (), CAST(SUM(SUM(e.amount)) OVER () AS BIGINT)"
+)
 
 // Posted returns a page of the orders behind a sum: all that were posted to it in
 // the month, and for opening and closing those that still add to it. It reads the
@@ -84,26 +90,38 @@ func (r *Reader) Posted(ctx context.Context, f PostingFilter) (*Posted, error) {
 	if f.Part != PartMovement {
 		rows += " HAVING SUM(e.amount) <> 0"
 	}
-	found, sum := &Posted{}, int64(0)
-	total := "SELECT COUNT(*), CAST(COALESCE(SUM(amount), 0) AS BIGINT) FROM (SELECT SUM(e.amount) AS amount" + rows + ") AS s"
-	if err := r.db.QueryRowContext(ctx, r.rebind(total), args...).Scan(&found.Total, &sum); err != nil {
-		return nil, r.fail("add up postings", err)
-	}
-	found.Amount = schema.MoneyFromCents(sum)
-	query := "SELECT o.account, o.program_id, o.order_sn, o.sub_id, o.day, o.status, COUNT(DISTINCT t.id), CAST(SUM(e.amount) AS BIGINT)" + rows +
-		" ORDER BY " + order + ", o.account, o.program_id, o.order_sn LIMIT ? OFFSET ?"
-	limit := cmp.Or(max(f.Limit, 0), fewOrders)
-	var err error
-	found.Orders, err = collect(ctx, r.db, scanPostings, r.rebind(query), append(args, int64(limit), int64(max(f.Offset, 0)))...)
-	return found, r.fail("search postings", err)
+	return r.posted(ctx, &f, rows+" ORDER BY "+order+", o.account, o.program_id, o.order_sn LIMIT ? OFFSET ?", args)
 }
 
-func scanPostings(rows *sql.Rows) (Postings, error) {
-	var p Postings
-	var amount int64
-	err := rows.Scan(&p.Key.Account, &p.Key.Program, &p.Key.OrderSn, &p.SubID, &p.Day, &p.Status, &p.Count, &amount)
-	p.StatusName, p.Amount = statusName(p.Status), schema.MoneyFromCents(amount)
-	return p, err
+// posted reads a page with the totals of all; when it lies behind the last one, the
+// first row has them.
+func (r *Reader) posted(ctx context.Context, f *PostingFilter, rows string, args []any) (*Posted, error) {
+	found, sum := &Posted{}, int64(0)
+	read := func(limit, offset int) (all []Postings, err error) {
+		all, err = collect(ctx, r.db, scanPostings(&found.Total, &sum), r.rebind(selectPostings+rows), append(slices.Clone(args), int64(limit), int64(offset))...)
+		return all, r.fail("search postings", err)
+	}
+	var err error
+	if found.Orders, err = read(cmp.Or(max(f.Limit, 0), fewOrders), max(f.Offset, 0)); err != nil {
+		return nil, err
+	}
+	if len(found.Orders) == 0 && f.Offset > 0 {
+		if _, err := read(1, 0); err != nil {
+			return nil, err
+		}
+	}
+	found.Amount = schema.MoneyFromCents(sum)
+	return found, nil
+}
+
+func scanPostings(total, sum *int64) func(*sql.Rows) (Postings, error) {
+	return func(rows *sql.Rows) (Postings, error) {
+		var p Postings
+		var amount int64
+		err := rows.Scan(&p.Key.Account, &p.Key.Program, &p.Key.OrderSn, &p.SubID, &p.Day, &p.Status, &p.Count, &amount, total, sum)
+		p.StatusName, p.Amount = statusName(p.Status), schema.MoneyFromCents(amount)
+		return p, err
+	}
 }
 
 // Month is a month of the ledger.

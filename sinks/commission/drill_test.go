@@ -113,6 +113,10 @@ func TestPosted(t *testing.T) {
 		t.Error(err)
 	}
 	expect(t, "estimated in March", got, "b 1 5.00", "a 2 0.00")
+	if beyond, err := b.Posted(t.Context(), PostingFilter{Month: "2026-03", Part: PartMovement, LedgerAccount: Estimated, Currency: "CNY", Offset: 50}); err != nil ||
+		len(beyond.Orders) > 0 || beyond.Total != 2 || beyond.Amount.String() != "5.00" {
+		t.Errorf("behind the last page: %+v, %v", beyond, err)
+	}
 	for _, f := range []PostingFilter{{Month: "soon", Part: PartMovement}, {Month: "2026-03"}, {Month: "2026-03", Part: PartMovement, Sort: "o.id"}} {
 		var wrong *FilterError
 		if _, err := b.Posted(t.Context(), f); !errors.As(err, &wrong) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"slices"
 	"strings"
 
@@ -58,6 +59,9 @@ type Drilled struct {
 	Sums   []Total // by currency, without a status, of all pages; nil unless asked for
 }
 
+const drilledColumns = "account, program_id, order_sn, version, sequence, observed_at, vanished, program_name, website_id, sub_id, " +
+	"day, status, currency, order_amount, commission"
+
 // Drill returns a page of the orders that d chooses. The error is a
 // [*FilterError] or a [*StoreError].
 func (r *Reader) Drill(ctx context.Context, d Drill) (*Drilled, error) {
@@ -78,9 +82,9 @@ func (r *Reader) Drill(ctx context.Context, d Drill) (*Drilled, error) {
 	if err := r.total(ctx, found, d.Sums, where, args); err != nil {
 		return nil, r.fail("count orders", err)
 	}
-	query := "SELECT " + foundColumns + " FROM commission_orders" + where + " ORDER BY " + order + ", account, program_id, order_sn LIMIT ? OFFSET ?"
+	query := "SELECT " + drilledColumns + " FROM commission_orders" + where + " ORDER BY " + order + ", account, program_id, order_sn LIMIT ? OFFSET ?"
 	limit := cmp.Or(max(d.Limit, 0), fewOrders)
-	found.Orders, err = collect(ctx, r.db, scanOrder, r.rebind(query), append(args, int64(limit), int64(max(d.Offset, 0)))...)
+	found.Orders, err = collect(ctx, r.db, scanDrilled, r.rebind(query), append(args, int64(limit), int64(max(d.Offset, 0)))...)
 	return found, r.fail("search orders", err)
 }
 
@@ -103,46 +107,53 @@ func (r *Reader) total(ctx context.Context, found *Drilled, sums bool, where str
 	return err
 }
 
-// conditions returns those of the order filter and its own.
+// conditions returns the condition, with its leading WHERE, and its arguments, as
+// the books store texts.
 func (d *Drill) conditions(text func(string) string) (string, []any, error) {
-	plain, from, to := d.OrderFilter, d.From, d.To
+	day := "day"
 	switch d.By {
 	case "", ByOrder:
-		from, to = "", ""
 	case BySettlement:
-		plain.From, plain.To = "", ""
+		day = "charge_day"
 	default:
 		return "", nil, &FilterError{Field: "by", Problem: "cannot be " + d.By + "; write order or settlement"}
 	}
-	for field, day := range map[string]string{"from": from, "to": to} {
-		if err := checkDay(field, day); err != nil {
-			return "", nil, err
-		}
-	}
-	where, args, err := plain.conditions(text)
-	if err != nil {
+	if err := errors.Join(checkDay("from", d.From), checkDay("to", d.To)); err != nil {
 		return "", nil, err
 	}
 	all, err := d.fixed()
 	if err != nil {
 		return "", nil, err
 	}
+	part := ""
+	if d.OrderSn != "" {
+		part = "%" + likely.Replace(d.OrderSn) + "%"
+	}
+	var args []any
 	for _, c := range []struct{ condition, value string }{
-		{"link_id = ?", d.LinkID}, {"estimated_currency = ?", d.EstimatedCurrency},
-		{"charge_day >= ?", from}, {"charge_day <> '' AND charge_day <= ?", to},
+		{"account = ?", d.Account}, {"program_id = ?", d.ProgramID}, {"website_id = ?", d.WebsiteID}, {"sub_id = ?", d.SubID},
+		{"link_id = ?", d.LinkID}, {"currency = ?", d.Currency}, {"estimated_currency = ?", d.EstimatedCurrency}, {"status = ?", statusValue(d.Status)},
+		{day + " >= ?", d.From}, {day + " <> '' AND " + day + " <= ?", d.To}, {`order_sn LIKE ? ESCAPE '\'`, part},
 	} {
 		if c.value != "" {
 			all, args = append(all, c.condition), append(args, text(storable(c.value)))
 		}
 	}
-	switch {
-	case all == nil:
-		return where, args, nil
-	case where == "":
-		return " WHERE " + strings.Join(all, " AND "), args, nil
-	default:
-		return where + " AND " + strings.Join(all, " AND "), args, nil
+	if all == nil {
+		return "", nil, nil
 	}
+	return " WHERE " + strings.Join(all, " AND "), args, nil
+}
+
+func scanDrilled(rows *sql.Rows) (Order, error) {
+	var o Order
+	var version, sequence, vanished, amount, commission int64
+	err := rows.Scan(&o.Key.Account, &o.Key.Program, &o.Key.OrderSn, &version, &sequence, &o.ObservedAt, &vanished, &o.ProgramName,
+		&o.WebsiteID, &o.SubID, &o.Day, &o.Status, &o.Currency, &amount, &commission)
+	o.Version, o.Sequence, o.Vanished = uint64(version), uint64(sequence), vanished != 0
+	o.StatusName = statusName(o.Status)
+	o.OrderAmount, o.Commission = schema.MoneyFromCents(amount), schema.MoneyFromCents(commission)
+	return o, err
 }
 
 // fixed returns the conditions that take no value.

@@ -14,7 +14,6 @@ import (
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/console"
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/endpoints"
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/line"
-	"github.com/orderwire/orderwire/sinks/archive"
 	"github.com/orderwire/orderwire/sinks/commission"
 )
 
@@ -34,65 +33,6 @@ func service(c *config.Config, l *line.Line, log *slog.Logger) (http.Handler, fu
 	return api.New(api.Config{
 		Line: l, Webhooks: l.Endpoints(), Attempts: attempts, Replay: again, Token: gate.Token, Listen: gate.Listen, Console: pages, Logger: log,
 	}), func() error { return errors.Join(reading.close(), shelf.close()) }
-}
-
-// zonesOf returns the zones of the accounts, by name.
-func zonesOf(c *config.Config) map[string]*time.Location {
-	zones := make(map[string]*time.Location, len(c.Accounts))
-	for i := range c.Accounts {
-		if zone, err := time.LoadLocation(c.Accounts[i].TimeZone); err == nil {
-			zones[c.Accounts[i].Name] = zone
-		}
-	}
-	return zones
-}
-
-// archived reads the archive from when it is there.
-type archived struct {
-	dir string
-
-	mu     sync.Mutex
-	search *archive.Search
-}
-
-func (a *archived) open(ctx context.Context) (*archive.Search, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.search != nil {
-		return a.search, nil
-	}
-	s, err := archive.OpenSearch(ctx, a.dir)
-	if err == nil {
-		a.search = s
-	}
-	return s, err
-}
-
-// Inventory implements [console.Archive].
-func (a *archived) Inventory(ctx context.Context) (archive.Inventory, error) {
-	s, err := a.open(ctx)
-	if err != nil {
-		return archive.Inventory{}, err
-	}
-	return s.Inventory(ctx)
-}
-
-// Verified implements [console.Archive].
-func (a *archived) Verified(ctx context.Context) (*archive.Verified, error) {
-	s, err := a.open(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return s.Verified(ctx)
-}
-
-func (a *archived) close() error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.search == nil {
-		return nil
-	}
-	return a.search.Close()
 }
 
 // books reads the commission books from when they are there.

@@ -28,8 +28,10 @@ func service(c *config.Config, l *line.Line, log *slog.Logger) (http.Handler, fu
 		Token: string(c.HTTP.Token), Listen: c.HTTP.Listen, Header: c.HTTP.Proxy.Header, Proxies: c.HTTP.Proxy.Addresses(),
 	}
 	reading := &books{dsn: string(c.Commission.DSN), zone: c.Commission.Zone()}
+	shelf := &archived{dir: c.Archive.Sink(nil).Dir}
 	pages := console.New(console.Config{
 		Line: l, Log: l.Log(), Books: reading.open, Webhooks: l.Endpoints(), Attempts: attempts, Replay: again, Gate: gate, Logger: log,
+		Archive: shelf, Zone: c.Commission.Zone(), Zones: zonesOf(c),
 	})
 	return api.New(api.Config{
 		Line: l, Webhooks: l.Endpoints(), Attempts: attempts, Replay: again, Log: l.Log(),
@@ -41,7 +43,7 @@ func service(c *config.Config, l *line.Line, log *slog.Logger) (http.Handler, fu
 			return report.ArchiveAt(ctx, c.Archive.Sink(nil).Dir)
 		},
 		Gate: gate, Console: pages, Logger: log,
-	}), reading.close
+	}), func() error { return errors.Join(reading.close(), shelf.close()) }
 }
 
 // books reads the commission books from when they are there.

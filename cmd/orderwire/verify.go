@@ -38,8 +38,9 @@ func newVerify(o *options) *cobra.Command {
 		Long: `Reads the whole archive and proves that the manifest's chain holds, that every file
 is the one that was written and its rows agree with the manifest's counts and sums,
 that nothing else lies where readers look, and that each event of the log up to the
-archive's position stands in exactly one row. Nothing is changed. It works beside a
-running "orderwire run": files of a commit under way are no fault. Events that the log
+archive's position stands in exactly one row. No file of it is changed; the outcome is
+noted beside the manifest, in _orderwire/verified.json, for the console. It works beside
+a running "orderwire run": files of a commit under way are no fault. Events that the log
 no longer keeps are counted apart.
 
 Exit code 1 says that something is wrong, and lists what, where and what to do.`,
@@ -65,10 +66,15 @@ func verify(ctx context.Context, o *options, f verifyFlags) error {
 	if !f.withoutLog {
 		cfg.Log = &loggedEvents{config: c, log: o.logger()}
 	}
+	begun := time.Now()
 	found, err := archive.Verify(ctx, cfg)
 	meter.Close()
 	if err != nil {
 		return err
+	}
+	ended := time.Now()
+	if err := archive.NoteVerified(ctx, place, found.Noted(ended, ended.Sub(begun), cfg.Log != nil)); err != nil {
+		o.logger().Warn("the outcome cannot be noted at the archive, so the console shows the one before", "error", err)
 	}
 	if err := printVerification(o.out, f, found); err != nil {
 		return err

@@ -21,6 +21,8 @@ type Search struct {
 	history *history
 	live    []File   // of history, by their sequences
 	covered []Commit // First and Last of batches, those next to each other as one
+
+	compactions uint64 // entries of history that are some
 }
 
 // OpenSearch opens the archive at a place. The error is one of [ReadManifest].
@@ -129,7 +131,9 @@ func (s *Search) advance(ctx context.Context) error {
 		if err := s.history.add(c); err != nil {
 			return &ManifestError{Path: s.store.path(manifestName(c.Number)), Problem: err.Error()}
 		}
-		if !c.IsCompaction() {
+		if c.IsCompaction() {
+			s.compactions++
+		} else {
 			s.cover(c)
 		}
 	}

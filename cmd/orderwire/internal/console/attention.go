@@ -19,15 +19,28 @@ const lateAfter = 10 * time.Minute
 type remark struct{ What, Why, Href string }
 
 // attention lists what needs it: the line's own failures first.
-func (c *console) attention(ctx context.Context, s *line.Status, now time.Time) []remark {
+func (c *console) attention(ctx context.Context, s *line.Status, known map[string]covered, k clock) []remark {
 	var all []remark
 	for i := range s.Accounts {
 		if a := &s.Accounts[i]; a.Failure != "" {
-			all = append(all, remark{"Account " + a.Name + " cannot be polled", a.Failure, ""})
+			all = append(all, remark{"Account " + a.Name + " cannot be polled", a.Failure, "/accounts"})
+		}
+	}
+	for _, name := range names(known) {
+		a := known[name]
+		if gaps := a.gaps(); len(gaps) > 0 {
+			newest := gaps[len(gaps)-1]
+			why := "the newest from " + k.at(newest.from, name).Text + " to " + k.at(newest.to, name).Text
+			all = append(all, remark{"Account " + name + " has " + plural(uint64(len(gaps)), "gap") + " in what was read", why, "/accounts#gaps"})
 		}
 	}
 	for i := range s.Sinks {
-		all = append(all, sinkRemarks(&s.Sinks[i], now)...)
+		all = append(all, sinkRemarks(&s.Sinks[i], k.now)...)
+	}
+	if c.shelf != nil {
+		if n := c.shelf.faults(ctx); n > 0 {
+			all = append(all, remark{"The last verification of the archive found faults", plural(uint64(n), "finding"), "/archive"})
+		}
 	}
 	for i := range s.Sinks {
 		name := s.Sinks[i].Name
@@ -62,7 +75,7 @@ func sinkRemarks(s *line.Sink, now time.Time) (all []remark) {
 	case s.Failure != "":
 		all = append(all, remark{what + " fails", s.Failure, href})
 	case d != nil && !d.Oldest.IsZero() && now.Sub(d.Oldest) > lateAfter:
-		all = append(all, remark{what + " is late", "its oldest undelivered event came " + humanize.RelTime(d.Oldest, now, "ago", "from now"), href})
+		all = append(all, remark{what + " is late", "its oldest undelivered event came " + relative(d.Oldest, now), href})
 	}
 	return all
 }

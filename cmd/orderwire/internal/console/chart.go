@@ -65,8 +65,9 @@ type day struct {
 // stacked are the states that earn something, from the bottom.
 var stacked = []schema.SettlementStatus{schema.Approved, schema.Confirmed, schema.Pending}
 
-// chartsOf draws a chart for each currency, the one with the most orders first.
-func chartsOf(sums []commission.Sum) []chart {
+// chartsOf draws a chart for each currency from a day on, the one with the most
+// orders first.
+func chartsOf(sums []commission.Sum, first string) []chart {
 	by := make(map[string][]commission.Sum)
 	for _, s := range sums {
 		if s.Day != "" && s.Currency != "" {
@@ -75,7 +76,7 @@ func chartsOf(sums []commission.Sum) []chart {
 	}
 	var all []chart
 	for currency, sums := range by {
-		all = append(all, chartOf(currency, sums))
+		all = append(all, chartOf(currency, sums, first))
 	}
 	slices.SortFunc(all, func(a, b chart) int {
 		if a.Orders != b.Orders {
@@ -86,7 +87,7 @@ func chartsOf(sums []commission.Sum) []chart {
 	return all
 }
 
-func chartOf(currency string, sums []commission.Sum) chart {
+func chartOf(currency string, sums []commission.Sum, first string) chart {
 	c := chart{Currency: currency, totals: make(map[string]int64)}
 	by := make(map[string]day)
 	var total int64
@@ -108,7 +109,7 @@ func chartOf(currency string, sums []commission.Sum) chart {
 		total += cents
 	}
 	c.Total = grouped(total)
-	c.days = everyDay(by)
+	c.days = everyDay(by, first)
 	c.draw()
 	c.tabulate()
 	return c
@@ -124,8 +125,8 @@ func largeCents(s string) int64 {
 }
 
 // everyDay puts in the days between without orders; there are no more than a
-// chart shows, the newest.
-func everyDay(by map[string]day) []day {
+// chart shows, the newest, and none before the first.
+func everyDay(by map[string]day, first string) []day {
 	dates := make([]string, 0, len(by))
 	for date := range by {
 		dates = append(dates, date)
@@ -138,6 +139,9 @@ func everyDay(by map[string]day) []day {
 	var all []day
 	for n := range chartDays {
 		date := last.AddDate(0, 0, n+1-chartDays).Format(time.DateOnly)
+		if date < first {
+			continue
+		}
 		d, ok := by[date]
 		if !ok {
 			d = day{date: date}
@@ -189,9 +193,11 @@ func (c *chart) draw() {
 func (c *chart) tabulate() {
 	c.Table = table{Caption: "Commission by day of order, in " + c.Currency, Head: columns("Day", "#Orders", "#Pending", "#Confirmed", "#Approved")}
 	for _, d := range slices.Backward(c.days) {
-		row := []cell{text(d.date), count(uint64(d.orders))}
+		of := drill{"from": {d.date}, "to": {d.date}, "currency": {c.Currency}}
+		row := []cell{text(d.date), linked(count(uint64(d.orders)), of.href())}
 		for _, s := range slices.Backward(stacked) {
-			row = append(row, number(amount(d.earned[s.String()])))
+			one := drill{"from": {d.date}, "to": {d.date}, "currency": {c.Currency}, "status": {s.String()}}
+			row = append(row, linked(number(amount(d.earned[s.String()])), one.href()))
 		}
 		c.Table.Rows = append(c.Table.Rows, row)
 	}

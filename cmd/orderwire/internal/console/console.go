@@ -21,6 +21,7 @@ import (
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/line"
 	"github.com/orderwire/orderwire/pipeline"
 	"github.com/orderwire/orderwire/schema"
+	"github.com/orderwire/orderwire/sinks/archive"
 	"github.com/orderwire/orderwire/sinks/commission"
 )
 
@@ -39,6 +40,12 @@ type Config struct {
 	Attempts func(ctx context.Context, q endpoints.Query) ([]endpoints.Attempt, error)
 	// Replay delivers events again. Required.
 	Replay api.Replayer
+	// Archive tells what the archive holds. Nil: there is none.
+	Archive Archive
+	// Zone is that of the books' days and months. Nil means UTC.
+	Zone *time.Location
+	// Zones are those of the accounts, by name; an account without one is shown in UTC.
+	Zones map[string]*time.Location
 	// Gate says who may ask.
 	Gate api.Gate
 	// Logger gets failures that are not the visitor's. Nil discards them.
@@ -60,12 +67,44 @@ type Log interface {
 	CountDead(ctx context.Context, sink string) (uint64, error)
 	// NewestDead returns dead letters from the newest backwards.
 	NewestDead(ctx context.Context, sink string, before uint64, limit int) ([]pipeline.Buried, uint64, error)
+	// SequenceAt returns the sequence of the first event stored at a time or later.
+	SequenceAt(ctx context.Context, at time.Time) (uint64, error)
+	// ReadCoverage hands over the windows that were closed behind a place.
+	ReadCoverage(ctx context.Context, behind uint64, take func(account string, window []byte) error) (uint64, error)
 }
 
 // Books is the reading side of the commission books.
 type Books interface {
+	Sums
+	Ledger
+	// Drill returns the orders behind a sum.
+	Drill(ctx context.Context, d commission.Drill) (*commission.Drilled, error)
+}
+
+// Sums are what orders add up to.
+type Sums interface {
 	Report(ctx context.Context, f commission.Filter) ([]commission.Sum, error)
-	Orders(ctx context.Context, f commission.OrderFilter) ([]commission.Order, int64, error)
+	Earnings(ctx context.Context, q commission.Query) ([]commission.Earned, error)
+	Ageing(ctx context.Context, f commission.Filter, today string) ([]commission.Aged, error)
+	Overdue(ctx context.Context, f commission.Filter, today string) ([]commission.Overdue, error)
+	Reversals(ctx context.Context, f commission.Filter) ([]commission.Reversal, error)
+	EstimatedAndConfirmed(ctx context.Context, f commission.Filter) ([]commission.Settled, error)
+}
+
+// Ledger is what was posted.
+type Ledger interface {
+	Months(ctx context.Context) ([]commission.Month, error)
+	Statement(ctx context.Context, month, account string) (*commission.Statement, error)
+	CheckMonth(ctx context.Context, month string) (*commission.Closing, error)
+	Posted(ctx context.Context, f commission.PostingFilter) (*commission.Posted, error)
+}
+
+// Archive is the reading side of the archive.
+type Archive interface {
+	// Inventory returns what the manifest says.
+	Inventory(ctx context.Context) (archive.Inventory, error)
+	// Verified returns the note of the last verification, nil when there is none.
+	Verified(ctx context.Context) (*archive.Verified, error)
 }
 
 // Webhooks shows endpoints and changes whether they are sent anything.
@@ -81,6 +120,10 @@ type console struct {
 	Config
 	sessions *sessions
 	now      func() time.Time
+	coverage *coverage
+	pace     *pace
+	shelf    *shelf        // nil without an archive
+	checking chan struct{} // holds a token while a month is checked
 }
 
 // New returns the handler of all pages.
@@ -88,7 +131,14 @@ func New(cfg Config) http.Handler {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	c := &console{Config: cfg, sessions: newSessions(), now: time.Now}
+	if cfg.Zone == nil {
+		cfg.Zone = time.UTC
+	}
+	c := &console{Config: cfg, sessions: newSessions(), now: time.Now, coverage: newCoverage(cfg.Log), checking: make(chan struct{}, 1)}
+	c.pace = newPace(cfg.Log, c.now)
+	if cfg.Archive != nil {
+		c.shelf = newShelf(cfg.Archive)
+	}
 	inside := http.NewServeMux()
 	for pattern, handle := range map[string]handler{
 		"GET /{$}":                     c.overview,
@@ -100,7 +150,17 @@ func New(cfg Config) http.Handler {
 		"POST /webhooks/{name}/resume": c.resume,
 		"POST /webhooks/{name}/test":   c.test,
 		"POST /webhooks/{name}/replay": c.replay,
+		"GET /accounts":                c.accounts,
+		"GET /archive":                 c.archive,
+		"GET /archive/files":           c.archiveFiles,
+		"GET /ledger":                  c.ledger,
+		"POST /ledger/check":           c.checkMonth,
+		"GET /ledger/postings":         c.postings,
+		"GET /ledger/earnings":         c.earnings,
+		"GET /ledger/waiting":          c.waiting,
+		"GET /ledger/programs":         c.programs,
 		"GET /deadletters":             c.deadLetters,
+		"POST /zone":                   c.setZone,
 		"POST /logout":                 c.logout,
 		"/":                            c.nowhere,
 	} {

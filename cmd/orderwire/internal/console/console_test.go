@@ -3,13 +3,17 @@ package console_test
 import (
 	"encoding/csv"
 	"errors"
+	"fmt"
 	"html"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/orderwire/orderwire/pipeline"
+	"github.com/orderwire/orderwire/pipeline/jetstream"
 	"github.com/orderwire/orderwire/pipeline/pipelinetest"
 	"github.com/orderwire/orderwire/schema"
 )
@@ -70,21 +74,63 @@ func TestDeadLetterPages(t *testing.T) {
 	}
 }
 
+// Attempts are turned page by page, each once, and all of them are in the file.
+func TestAttemptPages(t *testing.T) {
+	t.Parallel()
+	w := open(t, "", "http://127.0.0.1:9/")
+	e := hostile()
+	attempts := w.log.Attempts(jetstream.AttemptsConfig{})
+	for n := range 119 {
+		attempts.Record(pipeline.Attempt{
+			At: time.Now().Add(time.Duration(n) * time.Millisecond), Endpoint: "partner/a", Key: e.Key(), EventID: e.ID, Type: e.Type, Version: 1, Sequence: 1, Number: n + 2, Outcome: pipeline.OutcomeFailed,
+		})
+	}
+	attempts.Close(t.Context())
+	rows := 0
+	for page, more := range []bool{true, true, false} {
+		a := w.get(t, fmt.Sprintf("/webhooks/partner%%2Fa?outcome=failed&page=%d", page+1))
+		rows += strings.Count(a.body, `<th scope="row"`)
+		if strings.Contains(a.body, `rel="next"`) != more || strings.Contains(a.body, `rel="prev"`) != (page > 0) {
+			t.Errorf("page %d: %s", page+1, a.body)
+		}
+	}
+	file := w.get(t, "/webhooks/partner%2Fa?format=csv&page=2")
+	if rows != 120 || strings.Count(file.body, "\n") != 121 {
+		t.Errorf("%d attempts on pages, %d lines in the file", rows, strings.Count(file.body, "\n"))
+	}
+	if a := w.get(t, "/webhooks/partner%2Fa?page=999999"); !strings.Contains(a.body, "No attempts match") {
+		t.Error("there are attempts on a page far behind")
+	}
+}
+
 // What a stranger types is a text: in the query as in the page.
 func TestHostileQueries(t *testing.T) {
 	t.Parallel()
 	w := open(t, "", "http://127.0.0.1:9/")
-	values := []string{"' OR '1'='1", `"; DROP TABLE commission_orders; --`, script, image, "%", "_", "\x00", "\xff", strings.Repeat("9", 40), "-1"}
+	values := []string{`' OR '1'='1"; DROP TABLE commission_orders; --`, script + image, "\x00\xff" + strings.Repeat("9", 40), image, "%", "_", "\x00", "\xff", strings.Repeat("9", 40), "-1"}
 	for target, names := range map[string][]string{
-		"/orders": {"order", "account", "program", "sub_id", "status", "page"}, "/webhooks/partner%2Fa": {"order", "event"}, "/deadletters": {"sink", "before"},
+		"/orders":               {"order", "account", "program", "sub_id", "status", "page", "website", "link", "currency", "estimated", "sort"},
+		"/webhooks/partner%2Fa": {"order", "event", "sort"}, "/deadletters": {"sink", "before", "sort"}, "/": {"sort-sinks", "table"},
+		"/accounts": {"sort-gaps", "page"}, "/archive": {"sort", "page"}, "/archive/files": {"account", "day", "sort", "page"},
+		"/ledger": {"account", "sort"}, "/ledger/waiting": {"account", "program", "page", "sort-overdue"}, "/ledger/programs": {"account", "program", "sort-settled"},
+		"/ledger/earnings": {"account", "program", "website", "sub_id", "link", "currency", "status", "by", "page", "sort"},
+		"/ledger/postings?month=2026-11&part=movement&x": {"account", "ledger_account", "currency", "page", "sort"},
 	} {
+		all := values
+		if target != "/orders" && target != "/webhooks/partner%2Fa" && target != "/deadletters" {
+			all = values[:3] // what is behind these fields is the same
+		}
 		for _, name := range names {
-			for _, value := range values {
-				a := w.get(t, target+"?"+url.Values{name: {value}}.Encode())
+			for _, value := range all {
+				joint := "?"
+				if strings.Contains(target, "?") {
+					joint = "&"
+				}
+				a := w.get(t, target+joint+url.Values{name: {value}}.Encode())
 				if a.code != http.StatusOK {
 					t.Errorf("%s?%s=%q: HTTP %d: %s", target, name, value, a.code, a.body)
 				}
-				if target == "/orders" && name != "page" && strings.Contains(value, "' OR") && !strings.Contains(a.body, "No orders match") {
+				if target == "/orders" && name != "page" && name != "sort" && strings.Contains(value, "' OR") && !strings.Contains(a.body, "No orders match") {
 					t.Errorf("%s?%s=%q finds orders", target, name, value)
 				}
 			}
@@ -97,7 +143,9 @@ func TestHostileQueries(t *testing.T) {
 		t.Error("the books have changed")
 	}
 	for target, code := range map[string]int{
-		"/orders?from=soon": 400, "/webhooks/partner%2Fa?outcome=" + url.QueryEscape(script): 400, "/webhooks/nobody": 404, "/nothing" + url.PathEscape(script): 404,
+		"/orders?from=soon": 400, "/orders?by=night": 400, "/orders?outcome=" + url.QueryEscape(script): 400, "/orders?without=password": 400, "/orders?with=" + url.QueryEscape("day;--"): 400,
+		"/ledger?month=" + url.QueryEscape(script): 400, "/ledger?month=2026-13": 400, "/ledger/earnings?group=" + url.QueryEscape(script): 400, "/ledger/earnings?to=soon": 400,
+		"/ledger/postings?month=" + url.QueryEscape("2026-11' OR 1=1"): 400, "/ledger/nothing": 404, "/webhooks/partner%2Fa?outcome=" + url.QueryEscape(script): 400, "/webhooks/nobody": 404, "/nothing" + url.PathEscape(script): 404,
 		"/orders/x": 404, "/orders/main.1042.nobody": 404, "/orders/" + url.PathEscape(script): 404, "/assets/frame.html": 404, "/assets/../console.go": 307, "/favicon.ico": 404,
 	} {
 		if a := w.get(t, target); a.code != code {
@@ -113,7 +161,9 @@ func TestExport(t *testing.T) {
 	for target, rows := range map[string]int{
 		"/?format=csv&table=days": 31, "/?format=csv&table=sinks": 1, "/?format=csv&table=endpoints": 1, "/?format=csv&table=accounts": 1,
 		"/orders?format=csv": 61, "/orders?format=csv&status=Approved": 21, orderPath(hostile()) + "?format=csv": 4, orderPath(hostile()) + "?format=csv&table=lines": 1, "/webhooks?format=csv": 1,
-		"/webhooks/partner%2Fa?format=csv": 1, "/deadletters?format=csv": 60,
+		"/webhooks/partner%2Fa?format=csv": 1, "/deadletters?format=csv": 60, "/?format=csv&table=minutes": 61, "/accounts?format=csv&table=accounts": 1, "/accounts?format=csv&table=gaps": 0,
+		"/archive?format=csv": 1, "/archive/files?format=csv": 1, "/ledger/earnings?format=csv&group=status": 3, "/ledger/waiting?format=csv&table=ageing": 1,
+		"/ledger/waiting?format=csv&table=overdue": 19, "/ledger/programs?format=csv&table=reversals": 1,
 	} {
 		a := w.get(t, target)
 		all, err := csv.NewReader(strings.NewReader(a.body)).ReadAll()
@@ -149,7 +199,7 @@ func TestNoBooks(t *testing.T) {
 	t.Parallel()
 	w := open(t, "", "http://127.0.0.1:9/")
 	w.books = errors.New("there are no books yet " + script)
-	for _, target := range []string{"/", "/orders"} {
+	for _, target := range []string{"/", "/orders", "/ledger", "/ledger/earnings", "/ledger/waiting", "/ledger/programs", "/ledger/postings?month=2026-11&part=movement"} {
 		if a := w.get(t, target); a.code != http.StatusOK || !strings.Contains(a.body, "there are no books yet") {
 			t.Errorf("%s: HTTP %d", target, a.code)
 		}

@@ -31,18 +31,19 @@ func (c *console) deadLetters(w http.ResponseWriter, r *http.Request) error {
 	p := deadPage{Sink: strings.TrimSpace(q.Get("sink"))}
 	before, _ := strconv.ParseUint(q.Get("before"), 10, 64) // what is none means the newest
 	most := lettersAPage
-	if asCSV(r) {
+	if asFile(r) {
 		most = lettersAFile
 	}
 	letters, next, err := c.Log.NewestDead(ctx, p.Sink, before, most)
 	if err != nil {
 		return err
 	}
-	p.Table = letterTable(letters)
-	if asCSV(r) {
-		return writeCSV(w, "dead-letters", &p.Table)
+	p.Table = letterTable(letters, c.clock(r))
+	p.Table.sort(r)
+	if asFile(r) {
+		return writeFile(w, r, "dead-letters", &p.Table)
 	}
-	p.Table.Export = exportOf(r)
+	p.Table.Export = exportOf(r, "")
 	if before > 0 {
 		p.First = "/deadletters?" + url.Values{"sink": {p.Sink}}.Encode()
 	}
@@ -61,19 +62,19 @@ func (c *console) deadLetters(w http.ResponseWriter, r *http.Request) error {
 }
 
 // letterTable shows dead letters without what they carry.
-func letterTable(letters []pipeline.Buried) table {
+func letterTable(letters []pipeline.Buried, k clock) table {
 	t := table{
-		Caption: "Dead letters, the newest first", Head: columns("Given up (UTC)", "Sink", "Order", "Event", "#Sequence", "#Attempts", "Reason"),
+		Caption: "Dead letters, the newest first", Head: columns("Given up", "Sink", "Order", "Event", "#Sequence", "#Attempts", "Reason"),
 		Empty: "There are none here.",
 	}
 	for i := range letters {
 		d := &letters[i]
-		order, event := text("–"), text("–")
+		account, order, event := "", text("–"), text("–")
 		if key, kind, err := schema.ParseSubject(d.Subject); err == nil {
-			order, event = cell{Text: key.OrderSn, Href: orderPath(key)}, text(string(kind))
+			account, order, event = key.Account, linked(text(key.OrderSn), orderPath(key)), text(string(kind))
 		}
 		t.Rows = append(t.Rows, []cell{
-			stamp(d.At), text(d.Sink), order, event, number(strconv.FormatUint(d.Sequence, 10)), number(strconv.Itoa(d.Attempts)), text(d.Reason),
+			k.at(d.At, account), text(d.Sink), order, event, count(d.Sequence), count(uint64(d.Attempts)), text(d.Reason),
 		})
 	}
 	return t

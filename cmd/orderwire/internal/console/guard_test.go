@@ -7,13 +7,14 @@ import (
 	"testing"
 )
 
-var changes = []string{"/webhooks/partner%2Fa/pause", "/webhooks/partner%2Fa/resume", "/webhooks/partner%2Fa/test", "/webhooks/partner%2Fa/replay", "/logout"}
+var changes = []string{"/webhooks/partner%2Fa/pause", "/webhooks/partner%2Fa/resume", "/webhooks/partner%2Fa/test", "/webhooks/partner%2Fa/replay", "/ledger/check", "/zone", "/logout"}
 
 // Without the token nothing is shown and nothing is done.
 func TestLogin(t *testing.T) {
 	t.Parallel()
 	w := open(t, token, "http://127.0.0.1:9/")
-	for _, target := range []string{"/", "/orders", orderPath(hostile()), "/webhooks", "/webhooks/partner%2Fa", "/deadletters", "/nothing", "/orders?format=csv"} {
+	for _, target := range []string{"/", "/orders", orderPath(hostile()), "/webhooks", "/webhooks/partner%2Fa", "/deadletters", "/nothing", "/orders?format=csv",
+		"/accounts", "/archive", "/archive/files", "/archive/files?format=json", "/ledger", "/ledger/earnings", "/ledger/waiting", "/ledger/programs", "/ledger/postings", "/ledger?format=csv"} {
 		for _, cookie := range []string{"", "orderwire_session=", "orderwire_session=guess", "orderwire_session=" + token} {
 			a := w.ask(t, http.MethodGet, target, nil, func(r *http.Request) { r.Header.Set("Cookie", cookie) })
 			if a.code != http.StatusSeeOther || a.header.Get("Location") != "/login" || strings.Contains(a.body, "SN-") {
@@ -81,7 +82,7 @@ func TestStrangers(t *testing.T) {
 	t.Parallel()
 	w := open(t, "", "http://127.0.0.1:9/")
 	for host, good := range map[string]bool{"localhost:8080": true, "127.0.0.1": true, "[::1]:8080": true, "evil.example": false, "10.0.0.1": false, "127.0.0.1.evil.example": false} {
-		for _, target := range []string{"/", "/orders", "/assets/style.css", "/login"} {
+		for _, target := range []string{"/", "/orders", "/ledger", "/archive", "/accounts", "/assets/style.css", "/login"} {
 			a := w.ask(t, http.MethodGet, target, nil, func(r *http.Request) { r.Host = host })
 			if (a.code != http.StatusMisdirectedRequest) != good {
 				t.Errorf("%s at %s: HTTP %d", target, host, a.code)

@@ -114,7 +114,7 @@ func replayRequest(r *http.Request) (replay.Request, error) {
 		}
 	}
 	for name, to := range map[string]*time.Time{"since": &q.Since, "before": &q.Before} {
-		if *to, err = moment(r, name); err != nil {
+		if *to, err = timeOf(r, name); err != nil {
 			return q, err
 		}
 	}

@@ -57,10 +57,11 @@ func (c *console) order(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	p := orderPage{Note: note, Export: exportOf(r)}
+	k := c.clock(r)
+	p := orderPage{Note: note, Export: exportOf(r, "")}
 	var last *schema.Event
 	for i := range entries {
-		p.Events = append(p.Events, movedBy(&entries[i]))
+		p.Events = append(p.Events, movedBy(&entries[i], k))
 		if entries[i].Event.ID != "" {
 			last = &entries[i].Event
 		}
@@ -75,16 +76,17 @@ func (c *console) order(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	if last != nil {
-		p.describe(last)
+		p.describe(last, k)
 	}
-	if asCSV(r) && r.URL.Query().Get("table") == "lines" {
-		return writeCSV(w, "order-lines", &p.Lines)
+	p.Lines.sort(r)
+	if wants(r, &p.Lines) {
+		return writeFile(w, r, "order-lines", &p.Lines)
 	}
-	if asCSV(r) {
+	if asFile(r) {
 		t := timelineTable(p.Events)
-		return writeCSV(w, "order-events", &t)
+		return writeFile(w, r, "order-events", &t)
 	}
-	p.Lines.Export = with(r, "format", "csv") + "&table=lines"
+	p.Lines.Export = exportOf(r, "lines")
 	c.show(w, r, http.StatusOK, "order", page{Title: "Order " + key.OrderSn, At: "Orders", Body: p})
 	return nil
 }
@@ -101,9 +103,9 @@ func (c *console) history(ctx context.Context, key schema.OrderKey) (all []schem
 	return h.Entries, note, err
 }
 
-func (p *orderPage) describe(e *schema.Event) {
+func (p *orderPage) describe(e *schema.Event, k clock) {
 	o := &e.Data.Order
-	zone := zoneOf(e)
+	zone := k.zoneOf(e)
 	p.Status = settlementCell(o.Status.String(), e.Type == schema.OrderVanished)
 	estimated, confirmed := o.Currency.String(), o.ChargeCurrency.String()
 	for _, f := range []fact{
@@ -112,7 +114,7 @@ func (p *orderPage) describe(e *schema.Event) {
 		{"Parent order", text(o.ParentOrderSn.String())}, {"Ordered", text(o.OrderTime.String())},
 		{"Estimated amount", money(o.OrdersPrice, estimated)}, {"Estimated commission", money(o.SiterCommission, estimated)},
 		{"Confirmed amount", money(o.ConfirmPrice, confirmed)}, {"Confirmed commission", money(o.ConfirmSiterCommission, confirmed)},
-		{"Settled", text(o.ChargeTime.String())}, {"Time zone", text(e.Data.TimeZone)}, {"Seen so", zoned(e.Data.ObservedAt, zone)},
+		{"Settled", text(o.ChargeTime.String())}, {"Time zone", text(e.Data.TimeZone)}, {"Seen so", moment(e.Data.ObservedAt, zone)},
 		{"Version", text(strconv.FormatUint(e.Data.Version, 10))},
 	} {
 		if f.Cell.Text != "" {
@@ -124,7 +126,7 @@ func (p *orderPage) describe(e *schema.Event) {
 
 // lineTable shows the lines of an order, money as the network gave it.
 func lineTable(o *schema.Order) table {
-	t := table{Caption: "Order lines", Head: columns("Item", "Name", "Shop", "Status", "#Price (CNY)", "#Count", "#Amount", "#Commission")}
+	t := table{ID: "lines", Caption: "Order lines", Head: columns("Item", "Name", "Shop", "Status", "#Price (CNY)", "#Count", "#Amount", "#Commission")}
 	for i := range o.Details {
 		l := &o.Details[i]
 		t.Rows = append(t.Rows, []cell{
@@ -143,15 +145,15 @@ func money(m schema.Money, currency string) cell {
 	return text(m.String() + " " + currency)
 }
 
-func movedBy(e *schema.Entry) moved {
+func movedBy(e *schema.Entry, k clock) moved {
 	d := &e.Event.Data
 	m := moved{Version: d.Version, Sequence: e.Sequence, Regression: d.Regression}
 	if e.Event.ID == "" {
 		m.Broken = "The message is no event."
-		m.At = zoned(e.Stored, time.UTC)
+		m.At = k.at(e.Stored, "")
 		return m
 	}
-	m.At, m.Type = zoned(d.ObservedAt, zoneOf(&e.Event)), typeCell(e.Event.Type)
+	m.At, m.Type = moment(d.ObservedAt, k.zoneOf(&e.Event)), typeCell(e.Event.Type)
 	if e.Event.Type == schema.OrderCreated {
 		o := &d.Order
 		m.Changes = []changed{{"Status", "", settlementName(o.Status.String())}, {"Estimated commission", "", money(o.SiterCommission, o.Currency.String()).Text}}
@@ -218,21 +220,16 @@ func lineName(status string) string {
 	return status
 }
 
-// zoneOf returns the zone of an event's account, UTC when this machine has none of
-// that name.
-func zoneOf(e *schema.Event) *time.Location {
+// zoneOf returns the viewer's zone, or that of an event's account; UTC when this
+// machine has none of that name.
+func (k clock) zoneOf(e *schema.Event) *time.Location {
+	if k.viewer != nil {
+		return k.viewer
+	}
 	if zone, err := time.LoadLocation(e.Data.TimeZone); err == nil {
 		return zone
 	}
 	return time.UTC
-}
-
-// zoned shows a moment in a zone, and in UTC to who asks for it.
-func zoned(at time.Time, zone *time.Location) cell {
-	return cell{
-		Text: at.In(zone).Format("2006-01-02 15:04:05 MST"), Time: at.UTC().Format(time.RFC3339Nano),
-		Title: at.UTC().Format("2006-01-02 15:04:05.000") + " UTC",
-	}
 }
 
 // timelineTable has a row for each change.

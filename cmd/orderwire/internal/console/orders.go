@@ -5,7 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"strconv"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,95 +22,128 @@ const (
 
 // ordersPage is the search for orders.
 type ordersPage struct {
-	Order, Account, Program, SubID, Status, From, To string
+	Order, Account, Program, Website, SubID, Link, Currency, Status, By, From, To string
 
 	Statuses []string
-	NoBooks  string
+	Chosen   []chosen
+	More     bool // a rarer filter is set
+	Tiles    []tile
 	Table    table
 	Pager    pager
 }
 
-// pager leads to the neighbouring pages.
-type pager struct {
-	Text       string
-	Prev, Next string // addresses, "" for none
-}
+// chosen is a filter that a link sets, and no field of the form.
+type chosen struct{ Name, Value, Text string }
 
 func (c *console) orders(w http.ResponseWriter, r *http.Request) error {
+	p := &ordersPage{}
+	d := p.read(r)
+	by := p.Table.sortable(r, commission.DrillSorts()...)
+	d.Sort, d.Descending = by.key, by.down
+	if asFile(r) {
+		d.Limit, d.Offset, d.Sums = ordersAFile, 0, false
+	}
+	return c.booksPage(w, r, "orders", page{Title: "Orders", At: "Orders", Body: p}, func(ctx context.Context, books Books) error {
+		found, err := books.Drill(ctx, d)
+		if err != nil {
+			return err
+		}
+		p.rows(found.Orders)
+		if asFile(r) {
+			return errors.Join(writeFile(w, r, "orders", &p.Table), errSent)
+		}
+		for i := range found.Sums {
+			s := &found.Sums[i]
+			p.Tiles = append(p.Tiles, tile{Name: "Commission " + named(s.Currency), Figure: groupedMoney(s.Commission), Note: "of " + plural(uint64(s.Orders), "order") + " over " + groupedMoney(s.OrderAmount)})
+		}
+		p.Table.Export = exportOf(r, "")
+		p.Pager = pagerOf(r, "page", int(found.Total), ordersAPage, "order")
+		return nil
+	})
+}
+
+// read takes the filters of a request.
+func (p *ordersPage) read(r *http.Request) commission.Drill {
 	q := r.URL.Query()
 	field := func(name string) string { return strings.TrimSpace(q.Get(name)) }
-	p := ordersPage{
-		Order: field("order"), Account: field("account"), Program: field("program"), SubID: field("sub_id"), Status: field("status"),
-		From: field("from"), To: field("to"),
+	p.Order, p.Account, p.Program, p.Website, p.SubID = field("order"), field("account"), field("program"), field("website"), field("sub_id")
+	p.Link, p.Currency, p.Status, p.By, p.From, p.To = field("link"), field("currency"), settlementName(field("status")), field("by"), field("from"), field("to")
+	p.Statuses = statuses(p.Status)
+	d := commission.Drill{
+		OrderFilter: commission.OrderFilter{
+			Filter: commission.Filter{
+				Account: p.Account, ProgramID: p.Program, WebsiteID: p.Website, SubID: p.SubID, Currency: p.Currency, Status: p.Status, From: p.From, To: p.To,
+			},
+			OrderSn: p.Order, Limit: ordersAPage, Offset: (pageNumber(r) - 1) * ordersAPage,
+		},
+		LinkID: p.Link, By: p.By, EstimatedCurrency: field("estimated"), Outcome: field("outcome"), Without: q["without"], With: q["with"],
 	}
-	for _, s := range schema.SettlementStatuses() {
-		p.Statuses = append(p.Statuses, s.String())
-	}
-	f := commission.OrderFilter{
-		Filter:  commission.Filter{Account: p.Account, ProgramID: p.Program, SubID: p.SubID, Status: p.Status, From: p.From, To: p.To},
-		OrderSn: p.Order, Limit: ordersAPage,
-	}
-	number := pageNumber(r)
-	f.Offset = (number - 1) * ordersAPage
-	if asCSV(r) {
-		f.Limit, f.Offset = ordersAFile, 0
-	}
-	found, total, err := c.search(r.Context(), f)
-	var absent *absentError
-	if errors.As(err, &absent) {
-		p.NoBooks = absent.Error()
-		c.show(w, r, http.StatusOK, "orders", page{Title: "Orders", At: "Orders", Body: p})
-		return nil
-	}
-	var mistake *commission.FilterError
-	if errors.As(err, &mistake) {
-		return wrong(err.Error())
-	}
-	if err != nil {
-		return err
-	}
-	p.Table = orderTable(found)
-	if asCSV(r) {
-		return writeCSV(w, "orders", &p.Table)
-	}
-	p.Table.Export = exportOf(r)
-	p.Pager = pagerOf(r, number, int(total))
-	c.show(w, r, http.StatusOK, "orders", page{Title: "Orders", At: "Orders", Body: p})
-	return nil
-}
-
-// absentError says why there are no books.
-type absentError struct{ cause error }
-
-// Error returns the cause's.
-func (e *absentError) Error() string { return e.cause.Error() }
-
-func (e *absentError) Unwrap() error { return e.cause }
-
-// search asks the books; the error is an [*absentError] when there are none.
-func (c *console) search(ctx context.Context, f commission.OrderFilter) ([]commission.Order, int64, error) {
-	books, err := c.Books(ctx)
-	if err != nil {
-		return nil, 0, &absentError{err}
-	}
-	return books.Orders(ctx, f)
-}
-
-func orderTable(orders []commission.Order) table {
-	t := table{
+	p.choose(&d)
+	p.More = p.Website+p.Link+p.Currency+p.By != ""
+	d.Sums = p.More || len(p.Chosen) > 0 || p.Order+p.Account+p.Program+p.SubID+p.Status+p.From+p.To != ""
+	p.Table = table{
 		Caption: "Orders, those that changed last first",
 		Head:    columns("Order", "Account", "Program", "Sub id", "Day", "Status", "#Order amount", "#Commission", "Currency", "#Events"),
 		Empty:   "No orders match.",
 	}
+	return d
+}
+
+// choose names the filters that no field of the form shows.
+func (p *ordersPage) choose(d *commission.Drill) {
+	if d.EstimatedCurrency != "" {
+		p.Chosen = append(p.Chosen, chosen{"estimated", d.EstimatedCurrency, "estimated in " + d.EstimatedCurrency})
+	}
+	switch d.Outcome {
+	case commission.OutcomeSettled:
+		p.Chosen = append(p.Chosen, chosen{"outcome", d.Outcome, "confirmed or approved"})
+	case commission.OutcomeLost:
+		p.Chosen = append(p.Chosen, chosen{"outcome", d.Outcome, "invalid, or of a status that is not known"})
+	}
+	for _, name := range d.Without {
+		p.Chosen = append(p.Chosen, chosen{"without", name, "without " + fieldName(name)})
+	}
+	for _, name := range d.With {
+		p.Chosen = append(p.Chosen, chosen{"with", name, "with " + fieldName(name)})
+	}
+}
+
+// fieldName names a field of the books for people.
+func fieldName(field string) string {
+	switch field {
+	case "day":
+		return "a day"
+	case "charge_day":
+		return "a day of settlement"
+	case "status", "currency":
+		return "a " + field
+	case "estimated_currency":
+		return "a currency of the estimate"
+	default:
+		return "a " + strings.TrimSuffix(strings.TrimSuffix(field, "_id"), "_") + map[bool]string{true: " id"}[field == "sub_id"]
+	}
+}
+
+// statuses are those of the form, with another one that is asked for.
+func statuses(other string) (all []string) {
+	for _, s := range schema.SettlementStatuses() {
+		all = append(all, s.String())
+	}
+	if other = settlementName(other); other != "" && !slices.Contains(all, other) {
+		all = append(all, other)
+	}
+	return all
+}
+
+func (p *ordersPage) rows(orders []commission.Order) {
 	for i := range orders {
 		o := &orders[i]
-		t.Rows = append(t.Rows, []cell{
-			{Text: o.Key.OrderSn, Href: orderPath(o.Key)}, text(o.Key.Account), {Text: o.Key.Program, Title: o.ProgramName}, text(o.SubID),
-			text(o.Day), settlementCell(o.Status, o.Vanished), number(o.OrderAmount.String()), number(o.Commission.String()),
+		p.Table.Rows = append(p.Table.Rows, []cell{
+			linked(text(o.Key.OrderSn), orderPath(o.Key)), text(o.Key.Account), {Text: o.Key.Program, Title: o.ProgramName}, text(o.SubID),
+			text(o.Day), settlementCell(o.Status, o.Vanished), amountCell(o.OrderAmount), amountCell(o.Commission),
 			text(o.Currency), count(o.Version),
 		})
 	}
-	return t
 }
 
 // orderPath is the address of an order's page. The key has no byte that a path
@@ -136,38 +169,8 @@ func settlementName(status string) string {
 	return status
 }
 
-// mostPages bounds how far a person turns the pages.
-const mostPages = 1_000_000
-
-func pageNumber(r *http.Request) int {
-	n, err := strconv.Atoi(r.URL.Query().Get("page"))
-	if err != nil || n < 1 {
-		return 1
-	}
-	return min(n, mostPages)
-}
-
-func pagerOf(r *http.Request, number, total int) pager {
-	last := max((total+ordersAPage-1)/ordersAPage, 1)
-	p := pager{Text: plural(uint64(total), "order") + ", page " + strconv.Itoa(number) + " of " + strconv.Itoa(last)}
-	if number > 1 {
-		p.Prev = with(r, "page", strconv.Itoa(min(number-1, last)))
-	}
-	if number < last {
-		p.Next = with(r, "page", strconv.Itoa(number+1))
-	}
-	return p
-}
-
-// with returns the address of the same page with another value of a parameter.
-func with(r *http.Request, name, value string) string {
-	q := r.URL.Query()
-	q.Set(name, value)
-	return r.URL.EscapedPath() + "?" + q.Encode()
-}
-
-// moment reads a time that a person has typed: a day, or what a form gives, in UTC.
-func moment(r *http.Request, name string) (time.Time, error) {
+// timeOf reads a time that a person has typed: a day, or what a form gives, in UTC.
+func timeOf(r *http.Request, name string) (time.Time, error) {
 	s := strings.TrimSpace(r.FormValue(name))
 	if s == "" {
 		return time.Time{}, nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -22,13 +23,14 @@ type overview struct {
 	Attention []remark
 	Charts    []chart
 	NoBooks   string // why there are no charts, "" when there are
+	Pace      *paceChart
 	Sinks     table
 	Endpoints table
 	Accounts  table
 }
 
 // tile is a figure with its name.
-type tile struct{ Name, Figure, Note string }
+type tile struct{ Name, Figure, Note, Href string }
 
 func (c *console) overview(w http.ResponseWriter, r *http.Request) error {
 	ctx := r.Context()
@@ -36,26 +38,44 @@ func (c *console) overview(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	now := c.now()
-	o := overview{Sinks: sinkTable(&s), Endpoints: endpointTable(&s, now), Accounts: accountTable(&s, now)}
-	for name, t := range map[string]*table{"sinks": &o.Sinks, "endpoints": &o.Endpoints, "accounts": &o.Accounts} {
-		t.Export = "/?" + url.Values{"format": {"csv"}, "table": {name}}.Encode()
-		if asCSV(r) && r.URL.Query().Get("table") == name {
-			return writeCSV(w, name, t)
-		}
+	k := c.clock(r)
+	known, _ := c.covering(r)
+	o := overview{Sinks: sinkTable(&s), Endpoints: endpointTable(&s, k), Accounts: accountTable(&s, known, k)}
+	if o.Pace, err = c.pace.look(ctx, k, s.Last); err != nil {
+		c.Logger.Warn("the events by minute cannot be counted", "error", err)
 	}
-	sums, err := c.sums(ctx, now)
+	sums, err := c.sums(ctx, k.now)
 	if err != nil {
 		o.NoBooks = err.Error()
 	}
-	o.Charts = chartsOf(sums)
-	if t := daysTable(o.Charts); asCSV(r) {
-		return writeCSV(w, "commission-by-day", &t)
+	o.Charts = chartsOf(sums, firstDay(k.now))
+	if sent, err := o.file(w, r); sent || err != nil {
+		return err
 	}
-	o.Attention = c.attention(ctx, &s, now)
-	o.Tiles = tiles(&s, o.Charts)
+	o.Attention = c.attention(ctx, &s, known, k)
+	o.tile(&s, k.now)
 	c.show(w, r, http.StatusOK, "overview", page{Title: "Overview", At: "Overview", Body: o})
 	return nil
+}
+
+// file sorts the tables, and sends the one that a request wants as a file.
+func (o *overview) file(w http.ResponseWriter, r *http.Request) (sent bool, err error) {
+	tables := map[string]*table{"sinks": &o.Sinks, "endpoints": &o.Endpoints, "accounts": &o.Accounts}
+	if o.Pace != nil {
+		tables["minutes"] = &o.Pace.Table
+	}
+	for name, t := range tables {
+		t.sort(r)
+		if wants(r, t) {
+			return true, writeFile(w, r, name, t)
+		}
+		t.Export = exportOf(r, t.ID)
+	}
+	if asFile(r) {
+		t := daysTable(o.Charts)
+		return true, writeFile(w, r, "commission-by-day", &t)
+	}
+	return false, nil
 }
 
 // sums returns those of the last days. Days to come count too: an account's zone
@@ -65,19 +85,29 @@ func (c *console) sums(ctx context.Context, now time.Time) ([]commission.Sum, er
 	if err != nil {
 		return nil, err
 	}
-	return books.Report(ctx, commission.Filter{From: now.UTC().AddDate(0, 0, 1-chartDays).Format(time.DateOnly)})
+	return books.Report(ctx, commission.Filter{From: firstDay(now)})
 }
 
-func tiles(s *line.Status, charts []chart) []tile {
-	all := []tile{{"Newest event", humanize.Comma(int64(s.Last)), "in the log"}, {"Orders", humanize.Comma(int64(s.Orders)), "known here"}}
-	for i := range charts {
-		all = append(all, tile{"Commission " + charts[i].Currency, charts[i].Total, fmt.Sprintf("of %s orders in %d days", humanize.Comma(charts[i].Orders), chartDays)})
+// firstDay is the first day of the chart.
+func firstDay(now time.Time) string {
+	return now.UTC().AddDate(0, 0, 1-chartDays).Format(time.DateOnly)
+}
+
+func (o *overview) tile(s *line.Status, now time.Time) {
+	o.Tiles = []tile{{Name: "Newest event", Figure: humanize.Comma(int64(s.Last)), Note: "in the log"}}
+	if o.Pace != nil {
+		o.Tiles = append(o.Tiles, tile{Name: "Events", Figure: o.Pace.Now, Note: "in the last whole minute"})
 	}
-	return all
+	o.Tiles = append(o.Tiles, tile{Name: "Orders", Figure: humanize.Comma(int64(s.Orders)), Note: "known here", Href: "/orders"})
+	for i := range o.Charts {
+		c := &o.Charts[i]
+		href := drill{"from": {firstDay(now)}, "currency": {c.Currency}}.href()
+		o.Tiles = append(o.Tiles, tile{"Commission " + c.Currency, c.Total, fmt.Sprintf("of %s in %d days", plural(uint64(c.Orders), "order"), chartDays), href})
+	}
 }
 
 func sinkTable(s *line.Status) table {
-	t := table{Caption: "Sinks", Head: columns("Sink", "State", "#Position", "#Events behind"), Empty: "This process runs no sinks."}
+	t := table{ID: "sinks", Caption: "Sinks", Head: columns("Sink", "State", "#Position", "#Events behind"), Empty: "This process runs no sinks."}
 	for i := range s.Sinks {
 		sink := &s.Sinks[i]
 		if sink.Delivery == nil && sink.Kind != "endpoint" {
@@ -100,8 +130,8 @@ func sinkState(s *line.Sink) cell {
 	}
 }
 
-func endpointTable(s *line.Status, now time.Time) table {
-	t := table{Caption: "Webhooks", Head: columns("Endpoint", "State", "#Events behind", "Oldest undelivered", "#Parked orders", "#Waiting"), Empty: "There are no endpoints."}
+func endpointTable(s *line.Status, k clock) table {
+	t := table{ID: "endpoints", Caption: "Webhooks", Head: columns("Endpoint", "State", "#Events behind", "Oldest undelivered", "#Parked orders", "#Waiting"), Empty: "There are no endpoints."}
 	for i := range s.Sinks {
 		sink := &s.Sinks[i]
 		if sink.Kind != "endpoint" {
@@ -114,7 +144,7 @@ func endpointTable(s *line.Status, now time.Time) table {
 				row[1] = stateCell(string(d.State), d.Reason)
 			}
 			if !d.Oldest.IsZero() {
-				row[3] = ago(d.Oldest, now)
+				row[3] = k.ago(d.Oldest, "")
 			}
 		}
 		t.Rows = append(t.Rows, row)
@@ -136,33 +166,10 @@ func stateCell(state, reason string) cell {
 	return cell{Text: state, Badge: badge, Title: reason}
 }
 
-func accountTable(s *line.Status, now time.Time) table {
-	t := table{
-		Caption: "Accounts", Head: columns("Account", "State", "Last poll", "#Polls", "#Failed polls", "#Created", "#Changed"),
-		Empty: "This process polls no accounts.",
-	}
-	for i := range s.Accounts {
-		a := &s.Accounts[i]
-		state, last := cell{Text: "polls", Badge: "good"}, text("–")
-		switch {
-		case a.Standby:
-			state = cell{Text: "standby", Badge: "idle", Title: "process " + a.Holder + " does the work"}
-		case a.Failure != "":
-			state = cell{Text: "fails", Badge: "bad", Title: a.Failure}
-		}
-		if !a.LastPoll.IsZero() {
-			last = ago(a.LastPoll, now)
-		}
-		t.Rows = append(t.Rows, []cell{
-			text(a.Name), state, last, count(uint64(a.Polls)), count(uint64(a.Failures)), count(uint64(a.Created)), count(uint64(a.Changed)),
-		})
-	}
-	return t
+// count shows a number with commas.
+func count(n uint64) cell {
+	return cell{Text: humanize.Comma(int64(n)), Value: strconv.FormatUint(n, 10), Number: true}
 }
 
-func count(n uint64) cell { return number(humanize.Comma(int64(n))) }
-
-// ago shows how long ago a moment was.
-func ago(at, now time.Time) cell {
-	return cell{Text: humanize.RelTime(at, now, "ago", "from now"), Time: at.UTC().Format(time.RFC3339), Title: at.UTC().Format(time.DateTime) + " UTC"}
-}
+// relative says how long ago a moment was.
+func relative(at, now time.Time) string { return humanize.RelTime(at, now, "ago", "from now") }

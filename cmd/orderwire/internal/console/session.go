@@ -173,6 +173,11 @@ func (c *console) logout(w http.ResponseWriter, r *http.Request) error {
 func cookie(r *http.Request, id string, seconds int) *http.Cookie {
 	return &http.Cookie{ //nolint:gosec // over plain http, on this machine, a secure cookie would not come back
 		Name: cookieName, Value: id, Path: "/", MaxAge: seconds, HttpOnly: true, SameSite: http.SameSiteStrictMode,
-		Secure: r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https",
+		Secure: overHTTPS(r),
 	}
+}
+
+// overHTTPS reports whether a visitor has come by https, perhaps to a proxy.
+func overHTTPS(r *http.Request) bool {
+	return r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https"
 }

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"strconv"
@@ -12,8 +11,12 @@ import (
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/line"
 )
 
-// attemptsAPage is how many attempts the page of an endpoint shows.
-const attemptsAPage = 50
+// attemptsAPage is how many attempts the page of an endpoint shows, and
+// attemptsAFile the most that an export has, or that the pages go back.
+const (
+	attemptsAPage = 50
+	attemptsAFile = 10_000
+)
 
 // webhookPage is one endpoint.
 type webhookPage struct {
@@ -24,6 +27,7 @@ type webhookPage struct {
 	Stopped  bool // paused or disabled
 	Notice   string
 	Attempts table
+	Pager    pager
 
 	Outcome, Order, Event string // of the filter
 	Outcomes              []string
@@ -38,10 +42,10 @@ func (c *console) webhooks(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	now := c.now()
+	k := c.clock(r)
 	t := table{
 		Caption: "Endpoints", Head: columns("Endpoint", "State", "Address", "#Events behind", "Oldest undelivered", "#Parked orders", "Stands in"),
-		Empty: "There are no endpoints. Add one with orderwire webhook add.", Export: exportOf(r),
+		Empty: "There are no endpoints. Add one with orderwire webhook add.", Export: exportOf(r, ""),
 	}
 	for i := range all {
 		v := &all[i]
@@ -51,14 +55,15 @@ func (c *console) webhooks(w http.ResponseWriter, r *http.Request) error {
 			if d := sink.Delivery; d != nil {
 				row[5] = count(uint64(d.Parked))
 				if !d.Oldest.IsZero() {
-					row[4] = ago(d.Oldest, now)
+					row[4] = k.ago(d.Oldest, "")
 				}
 			}
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	if asCSV(r) {
-		return writeCSV(w, "webhooks", &t)
+	t.sort(r)
+	if asFile(r) {
+		return writeFile(w, r, "webhooks", &t)
 	}
 	c.show(w, r, http.StatusOK, "webhooks", page{Title: "Webhooks", At: "Webhooks", Body: t})
 	return nil
@@ -91,41 +96,60 @@ func (c *console) showWebhook(w http.ResponseWriter, r *http.Request, status int
 	}
 	p.Path, p.State = endpointPath(name), stateCell(p.View.State, p.View.Reason)
 	p.Stopped = p.View.State == endpoints.StatePaused || p.View.State == endpoints.StateDisabled || p.View.State == endpoints.StateBroken
-	if p.Facts, err = c.endpointFacts(r.Context(), &p.View); err != nil {
+	if p.Facts, err = c.endpointFacts(r, &p.View); err != nil {
 		return err
 	}
-	found, err := c.Attempts(r.Context(), endpoints.Query{Endpoint: name, Order: p.Order, Event: p.Event, Outcome: p.Outcome, Limit: attemptsAPage})
+	from, most := min((pageNumber(r)-1)*attemptsAPage, attemptsAFile-attemptsAPage), attemptsAPage
+	if asFile(r) {
+		from, most = 0, attemptsAFile
+	}
+	found, err := c.Attempts(r.Context(), endpoints.Query{Endpoint: name, Order: p.Order, Event: p.Event, Outcome: p.Outcome, Limit: from + most + 1})
 	if errors.Is(err, endpoints.ErrQuery) {
 		return wrong(err.Error())
 	}
 	if err != nil {
 		return err
 	}
-	p.Attempts = attemptTable(found)
-	if asCSV(r) {
-		return writeCSV(w, "attempts", &p.Attempts)
-	}
+	found = found[min(from, len(found)):]
+	p.Pager = attemptPager(r, from, len(found))
+	p.Attempts = attemptTable(found[:min(most, len(found))], c.clock(r))
 	if r.Method == http.MethodGet {
-		p.Attempts.Export = exportOf(r)
+		p.Attempts.sort(r)
+		p.Attempts.Export = exportOf(r, "")
+	}
+	if asFile(r) {
+		return writeFile(w, r, "attempts", &p.Attempts)
 	}
 	c.show(w, r, status, "webhook", page{Title: "Webhook " + name, At: "Webhooks", Body: p})
 	return nil
 }
 
-func (c *console) endpointFacts(ctx context.Context, v *endpoints.View) ([]fact, error) {
-	s, err := c.Line.Status(ctx)
+// attemptPager leads to newer and older attempts; how many there are nobody counts.
+func attemptPager(r *http.Request, from, found int) (p pager) {
+	n := from/attemptsAPage + 1
+	if n > 1 {
+		p.Text, p.Prev = "page "+strconv.Itoa(n), with(r, "page", strconv.Itoa(n-1))
+	}
+	if found > attemptsAPage && from+2*attemptsAPage <= attemptsAFile {
+		p.Text, p.Next = "page "+strconv.Itoa(n), with(r, "page", strconv.Itoa(n+1))
+	}
+	return p
+}
+
+func (c *console) endpointFacts(r *http.Request, v *endpoints.View) ([]fact, error) {
+	s, err := c.Line.Status(r.Context())
 	if err != nil {
 		return nil, err
 	}
-	now := c.now()
+	k := c.clock(r)
 	facts := []fact{{"State", stateCell(v.State, v.Reason)}, {"Reason", text(v.Reason)}, {"Address", text(v.URL)}, {"Stands in", text(v.Origin)}}
 	if !v.Since.IsZero() {
-		facts = append(facts, fact{"Since", ago(v.Since, now)})
+		facts = append(facts, fact{"Since", k.ago(v.Since, "")})
 	}
 	if sink := sinkOf(&s, v.Name); sink != nil {
 		facts = append(facts, fact{"Events behind", count(sink.Lag)}, fact{"Failure", text(sink.Failure)})
 		if d := sink.Delivery; d != nil {
-			facts = append(facts, fact{"Oldest undelivered", ageOf(d.Oldest, now)}, fact{"Parked orders", count(uint64(d.Parked))},
+			facts = append(facts, fact{"Oldest undelivered", ageOf(d.Oldest, k)}, fact{"Parked orders", count(uint64(d.Parked))},
 				fact{"Wait for another attempt", count(uint64(d.Waiting))}, fact{"Delivered since the start", count(d.Attempts.Delivered)},
 				fact{"Failed attempts", count(d.Attempts.Failed)}, fact{"Given up", count(d.Attempts.GivenUp)})
 		}
@@ -141,16 +165,16 @@ func (c *console) endpointFacts(ctx context.Context, v *endpoints.View) ([]fact,
 	return kept, nil
 }
 
-func ageOf(at, now time.Time) cell {
+func ageOf(at time.Time, k clock) cell {
 	if at.IsZero() {
 		return text("none")
 	}
-	return ago(at, now)
+	return k.ago(at, "")
 }
 
-func attemptTable(all []endpoints.Attempt) table {
+func attemptTable(all []endpoints.Attempt, k clock) table {
 	t := table{
-		Caption: "Newest attempts", Head: columns("Time (UTC)", "Outcome", "Order", "Event", "#Version", "#Attempt", "#Status", "#Milliseconds", "Reason", "Next (UTC)"),
+		Caption: "Newest attempts", Head: columns("Time", "Outcome", "Order", "Event", "#Version", "#Attempt", "#Status", "#Milliseconds", "Reason", "Next"),
 		Empty: "No attempts match.",
 	}
 	badges := map[string]string{"delivered": "good", "failed": "warn", "given_up": "bad"}
@@ -161,16 +185,12 @@ func attemptTable(all []endpoints.Attempt) table {
 			status = number(strconv.Itoa(a.Status))
 		}
 		if !a.Next.IsZero() {
-			next = stamp(a.Next)
+			next = k.at(a.Next, a.Account)
 		}
 		t.Rows = append(t.Rows, []cell{
-			stamp(a.At), {Text: a.Outcome, Badge: badges[a.Outcome]}, {Text: a.Order, Href: orderPath(keyOf(a))}, {Text: a.Type, Title: a.Event},
+			k.at(a.At, a.Account), {Text: a.Outcome, Badge: badges[a.Outcome]}, {Text: a.Order, Href: orderPath(keyOf(a))}, {Text: a.Type, Title: a.Event},
 			count(a.Version), number(strconv.Itoa(a.Number)), status, number(strconv.FormatFloat(a.Duration, 'f', 1, 64)), text(a.Reason), next,
 		})
 	}
 	return t
-}
-
-func stamp(at time.Time) cell {
-	return cell{Text: at.UTC().Format(time.DateTime), Time: at.UTC().Format(time.RFC3339Nano)}
 }

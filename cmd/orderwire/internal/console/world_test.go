@@ -28,6 +28,7 @@ import (
 	"github.com/orderwire/orderwire/pipeline/jetstream"
 	"github.com/orderwire/orderwire/pipeline/pipelinetest"
 	"github.com/orderwire/orderwire/schema"
+	"github.com/orderwire/orderwire/sinks/archive"
 	"github.com/orderwire/orderwire/sinks/commission"
 )
 
@@ -45,6 +46,23 @@ type world struct {
 	asked   []replay.Request
 	status  line.Status
 	books   error // why there are none
+	ledger  *commission.Books
+	shelf   *archive.Search
+
+	unshelved error // why there is no archive
+}
+
+// Inventory implements [console.Archive].
+func (w *world) Inventory(ctx context.Context) (archive.Inventory, error) {
+	if w.unshelved != nil {
+		return archive.Inventory{}, w.unshelved
+	}
+	return w.shelf.Inventory(ctx)
+}
+
+// Verified implements [console.Archive].
+func (w *world) Verified(ctx context.Context) (*archive.Verified, error) {
+	return w.shelf.Verified(ctx)
 }
 
 // Status implements [console.Line].
@@ -108,6 +126,20 @@ func entries(tb testing.TB, log *jetstream.Log, events ...schema.Event) (all []s
 // the file, a dead letter and an attempt.
 func open(tb testing.TB, secret, receiver string) *world {
 	tb.Helper()
+	events := []schema.Event{hostile(), later(hostile())}
+	for n := range 60 {
+		e := pipelinetest.Event("main", n, 1)
+		e.Data.Order.OrderTime = schema.NewText(time.Now().UTC().AddDate(0, 0, -n%20).Format(time.DateTime))
+		e.Data.Order.Status, e.Data.Order.SiterCommission = schema.NewText(fmt.Sprint(n%3)), schema.MoneyFromCents(12345)
+		e.Data.Order.ConfirmSiterCommission = schema.MoneyFromCents(678)
+		events = append(events, e)
+	}
+	return openWith(tb, secret, receiver, events)
+}
+
+// openWith makes a world with these events in the log, the books and the archive.
+func openWith(tb testing.TB, secret, receiver string, events []schema.Event) *world {
+	tb.Helper()
 	c, err := config.Parse("f.yaml", fmt.Appendf(nil, `webhooks:
   - {name: partner/a, url: '%s', allow_private: true, secret: 'whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE='}
 accounts:
@@ -118,32 +150,57 @@ accounts:
 	}
 	w := &world{log: pipelinetest.Log(tb, pipelinetest.Server(tb, tb.TempDir()).URL())}
 	w.manager = endpoints.New(c, w.log, nil)
-	events := []schema.Event{hostile(), later(hostile())}
-	for n := range 60 {
-		e := pipelinetest.Event("main", n, 1)
-		e.Data.Order.OrderTime = schema.NewText(time.Now().UTC().AddDate(0, 0, -n%20).Format(time.DateTime))
-		e.Data.Order.Status, e.Data.Order.SiterCommission = schema.NewText(fmt.Sprint(n%3)), schema.MoneyFromCents(12345)
-		e.Data.Order.ConfirmSiterCommission = schema.MoneyFromCents(678)
-		events = append(events, e)
-	}
 	stored := entries(tb, w.log, events...)
-	books, err := commission.Open(tb.Context(), filepath.Join(tb.TempDir(), "commission.db"))
+	w.ledger, err = commission.Open(tb.Context(), filepath.Join(tb.TempDir(), "commission.db"))
 	if err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(func() { _ = books.Close() })
-	if err := books.Write(tb.Context(), stored); err != nil {
+	tb.Cleanup(func() { _ = w.ledger.Close() })
+	if err := w.ledger.Write(tb.Context(), stored); err != nil {
 		tb.Fatal(err)
 	}
+	w.shelve(tb, stored)
 	w.trouble(tb, stored[0])
+	shanghai, err := time.LoadLocation("Asia/Shanghai")
+	if err != nil {
+		tb.Fatal(err)
+	}
 	w.handler = console.New(console.Config{
 		Line: w, Log: w.log, Webhooks: w.manager, Replay: w, Gate: api.Gate{Token: secret, Listen: "127.0.0.1:8080"},
-		Books: func(context.Context) (console.Books, error) { return books, w.books },
+		Books: func(context.Context) (console.Books, error) { return w.ledger, w.books },
 		Attempts: func(ctx context.Context, q endpoints.Query) ([]endpoints.Attempt, error) {
 			return endpoints.Attempts(ctx, w.log, q)
 		},
+		Archive: w, Zones: map[string]*time.Location{"main": shanghai},
 	})
 	return w
+}
+
+// shelve puts events into an archive, and notes a verification that found something.
+func (w *world) shelve(tb testing.TB, stored []schema.Entry) {
+	tb.Helper()
+	dir := tb.TempDir()
+	a, err := archive.Open(tb.Context(), archive.Config{Dir: dir})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for i := range stored {
+		stored[i].Stored = time.Date(2026, 11, 1, 9, 0, 0, 0, time.UTC)
+	}
+	if err := errors.Join(a.Write(tb.Context(), stored), a.Flush(tb.Context()), a.Close()); err != nil {
+		tb.Fatal(err)
+	}
+	note := archive.Verified{
+		At: time.Now().Add(-time.Hour), Rows: 62, Findings: 1, WithLog: true, Compared: 61, Gone: 1,
+		First: []archive.Finding{{Kind: archive.StrayFile, Path: script, What: image, Do: "move it"}},
+	}
+	if err := archive.NoteVerified(tb.Context(), dir, note); err != nil {
+		tb.Fatal(err)
+	}
+	if w.shelf, err = archive.OpenSearch(tb.Context(), dir); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = w.shelf.Close() })
 }
 
 // trouble is a dead letter, an attempt that failed, and a status that is bad.
@@ -215,7 +272,20 @@ func (w *world) ask(tb testing.TB, method, target string, form url.Values, chang
 var (
 	inline  = regexp.MustCompile(`(?i)<style|\sstyle=|\son[a-z]+=["']|javascript:|<script(?: [^>]*)?>[^<]|(?:src|href|action)="(?:https?:)?//`)
 	headers = regexp.MustCompile(`<th scope="col"`)
+	fields  = regexp.MustCompile(`<(?:input|select)[^>]*>`)
+	ids     = regexp.MustCompile(`\sid="[^"]*"`)
 )
+
+// labelled reports whether a field stands in a label, or has one that names it.
+func labelled(body string, at int, tag string) bool {
+	before := body[:at]
+	if strings.LastIndex(before, "<label") > strings.LastIndex(before, "</label>") {
+		return true
+	}
+	_, id, found := strings.Cut(tag, `id="`)
+	id, _, _ = strings.Cut(id, `"`)
+	return found && strings.Contains(body, `<label for="`+id+`">`)
+}
 
 // proper holds a page to what all pages have.
 func (a *answer) proper(tb testing.TB, target string) {
@@ -232,6 +302,21 @@ func (a *answer) proper(tb testing.TB, target string) {
 		if !strings.Contains(a.body, want) {
 			tb.Errorf("%s: no %s", target, want)
 		}
+	}
+	if strings.Count(a.body, "<h1>") != 1 || strings.Count(a.body, "<main ") != 1 {
+		tb.Errorf("%s: more than one h1 or main", target)
+	}
+	for _, field := range fields.FindAllStringSubmatchIndex(a.body, -1) {
+		if tag := a.body[field[0]:field[1]]; !strings.Contains(tag, `type="hidden"`) && !labelled(a.body, field[0], tag) {
+			tb.Errorf("%s: a field without a label: %s", target, tag)
+		}
+	}
+	seen := map[string]bool{}
+	for _, id := range ids.FindAllString(a.body, -1) {
+		if seen[id] {
+			tb.Errorf("%s: twice: %s", target, id)
+		}
+		seen[id] = true
 	}
 	if tables := strings.Count(a.body, "<table"); tables != strings.Count(a.body, "<caption>") || tables > 0 && !headers.MatchString(a.body) {
 		tb.Errorf("%s: a table without a caption or heads", target)

@@ -38,3 +38,13 @@
   });
   plan();
 })();
+
+// Offers the viewer's own zone in the form of the zones.
+(() => {
+  const form = document.getElementById("zone");
+  const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  if (!form || !own) return;
+  const there = [...form.options].find((o) => o.value === own);
+  if (there) there.textContent = own + " (yours)";
+  else form.add(new Option(own + " (yours)", own), 1);
+})();

@@ -47,7 +47,8 @@ func (c *console) show(w http.ResponseWriter, r *http.Request, status int, name 
 	if id, ok := c.session(r); ok {
 		p.Menu, p.Form, p.Zone = menu, c.sessions.formToken(id), c.zoneForm(r)
 	}
-	p.Token = c.Gate.Token != ""
+	_, named := c.Gate.Person(r)
+	p.Token = c.Gate.Token != "" && !named
 	var text bytes.Buffer
 	if err := pages[name].ExecuteTemplate(&text, "frame.html", p); err != nil {
 		c.Logger.Error("a page cannot be made", "page", name, "error", err)

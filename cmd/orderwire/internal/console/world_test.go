@@ -140,6 +140,12 @@ func open(tb testing.TB, secret, receiver string) *world {
 // openWith makes a world with these events in the log, the books and the archive.
 func openWith(tb testing.TB, secret, receiver string, events []schema.Event) *world {
 	tb.Helper()
+	return openBehind(tb, api.Gate{Token: secret, Listen: "127.0.0.1:8080"}, receiver, events)
+}
+
+// openBehind does so behind a gate.
+func openBehind(tb testing.TB, gate api.Gate, receiver string, events []schema.Event) *world {
+	tb.Helper()
 	c, err := config.Parse("f.yaml", fmt.Appendf(nil, `webhooks:
   - {name: partner/a, url: '%s', allow_private: true, secret: 'whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE='}
 accounts:
@@ -166,7 +172,7 @@ accounts:
 		tb.Fatal(err)
 	}
 	w.handler = console.New(console.Config{
-		Line: w, Log: w.log, Webhooks: w.manager, Replay: w, Gate: api.Gate{Token: secret, Listen: "127.0.0.1:8080"},
+		Line: w, Log: w.log, Webhooks: w.manager, Replay: w, Gate: gate,
 		Books: func(context.Context) (console.Books, error) { return w.ledger, w.books },
 		Attempts: func(ctx context.Context, q endpoints.Query) ([]endpoints.Attempt, error) {
 			return endpoints.Attempts(ctx, w.log, q)

@@ -121,21 +121,22 @@ func bare(b *testing.B, dsn string, events int) (took time.Duration) {
 	db, at := connect(b, dsn)
 	defer db.Close()
 	w := &writer{dialect: at.dialect, db: db, prepared: map[string]*sql.Stmt{}}
-	for _, table := range []string{"commission_orders", "ledger_transactions", "ledger_entries", "ledger_balances", "commission_dimensions",
-		"commission_sums", "commission_settled", "commission_approvals"} {
+	for _, table := range []string{"commission_states", "ledger_postings", "ledger_balances", "commission_dimensions", "commission_texts",
+		"commission_totals", "commission_settled", "commission_approvals"} {
 		if _, err := db.ExecContext(b.Context(), "CREATE TABLE bare_"+table+" AS SELECT * FROM "+table+" WHERE 1 = 0"); err != nil {
 			b.Fatal(err)
 		}
 	}
-	g, d := newTraffic(events), &dimensions{known: map[dimension]int64{}, fresh: map[dimension]int64{}}
+	g, r := newTraffic(events), newRegisters()
 	var last posting
-	last.orders, last.days = map[schema.OrderKey]*state{}, newCalendar(time.UTC, "")
+	last.orders, last.days = map[stateKey]*state{}, newCalendar(time.UTC, "")
 	for batch := g.batch(); batch != nil; batch = g.batch() {
-		p := emptyPosting(d)
+		p := emptyPosting(r)
 		p.orders, p.days, p.counters = last.orders, last.days, last.counters
 		for i := range batch {
 			s, err := newState(&batch[i], same)
 			if err == nil {
+				s.dimensionIDs = r.dimensions.numbers(s.dimension(), &p.counters.dimension)
 				err = p.take(&s)
 			}
 			if err != nil {
@@ -148,11 +149,10 @@ func bare(b *testing.B, dsn string, events int) (took time.Duration) {
 		if took += time.Since(start); err != nil {
 			b.Fatal(err)
 		}
-		for _, k := range p.changed {
-			p.orders[k].fresh = false
+		for _, s := range p.changed {
+			s.place = 0
 		}
-		d.keep()
-		d.fresh = map[dimension]int64{}
+		r.keep()
 		last = *p
 	}
 	return took

@@ -80,8 +80,8 @@ func keptSums(t *testing.T, r *Reader) []string {
 	t.Helper()
 	var all []string
 	for _, query := range []string{
-		`SELECT s.kind || ' ' || s.day || ' ' || d.sub_id || ' ' || s.currency || ' ' || s.status || ' ' || s.orders || ' ' || s.order_amount || ' ' || s.commission
-			FROM commission_sums s JOIN commission_dimensions d ON d.id = s.dimension_id WHERE s.kind NOT IN (3, 6, 9) AND s.orders <> 0`,
+		`SELECT s.kind || ' ' || s.day || ' ' || d.program_id || d.sub_id || d.website_id || d.link_id || ' ' || s.currency || ' ' || s.status || ' ' || s.orders || ' ' || s.order_amount || ' ' || s.commission
+			FROM commission_sums s JOIN commission_dimensions d ON d.id = s.dimension_id WHERE s.kind NOT IN (3, 6, 9, 12, 15) AND s.orders <> 0`,
 		`SELECT program_id || estimated_currency || confirmed_currency || ' ' || orders || ' ' || estimated_amount || ' ' || estimated_commission
 			|| ' ' || confirmed_amount || ' ' || confirmed_commission FROM commission_settled WHERE orders <> 0`,
 		"SELECT program_id || ' ' || days || ' ' || orders FROM commission_approvals WHERE orders <> 0",

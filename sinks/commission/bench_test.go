@@ -8,7 +8,7 @@ import (
 	"github.com/orderwire/orderwire/schema"
 )
 
-const benchBatch = 1000
+const benchBatch = 2000
 
 // history returns the entries of n orders with 5 versions each, in an order in
 // which their versions are far apart, as in a log.

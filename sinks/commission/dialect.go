@@ -23,6 +23,11 @@ type dialect struct {
 	args func(columns []column, values []any) []any
 	// most is how many of n rows of so many columns one statement takes.
 	most func(columns, n int) int
+	// update returns rows for those of a table that are there for certain: key are the
+	// first columns, set what the others become, in terms of the table and of [dialect.given].
+	update func(table string, columns []column, key int, set string) *rows
+	// given is what update calls the rows that it is given.
+	given string
 	// lock reads the counters and keeps other writers away until the end of the
 	// transaction.
 	lock string
@@ -81,9 +86,22 @@ func insert(table string, columns []column, tail string) *rows {
 	return &rows{head: "INSERT INTO " + table + " (" + columnNames(columns) + ") ", tail: tail, columns: columns}
 }
 
+// upsert returns rows for a table that change those that are there under the same
+// key, which are the first columns. SQLite is as quick with it as with an update.
+func upsert(table string, columns []column, key int, set string) *rows {
+	return insert(table, columns, " ON CONFLICT ("+columnNames(columns[:key])+") DO UPDATE SET "+set)
+}
+
 // lookup returns rows of keys, joined as k to what the query behind them reads.
 func lookup(columns []column, query string) *rows {
 	return &rows{head: "WITH k (" + columnNames(columns) + ") AS (", tail: ") " + query, columns: columns}
+}
+
+// reserve makes place for so many rows when there are none.
+func (r *rows) reserve(n int) {
+	if r.values == nil {
+		r.values = make([]any, 0, n*len(r.columns))
+	}
 }
 
 func (r *rows) add(values ...any) { r.values = append(r.values, values...) }

@@ -29,6 +29,8 @@ var postgresDialect = dialect{
 	},
 	args: postgresArrays,
 	most: func(_, n int) int { return n },
+	// An upsert would lock each row, and log that, before it changes it.
+	update: postgresUpdate, given: "given",
 	lock: selectCounters + " FOR UPDATE",
 	// Its texts hold no zero byte.
 	text:     func(s string) string { return strings.ReplaceAll(s, "\x00", "\uFFFD") },
@@ -57,6 +59,17 @@ func gather[T any](values []any, first, width, n int) []T {
 		all[i] = values[first+i*width].(T)
 	}
 	return all
+}
+
+func postgresUpdate(table string, columns []column, key int, set string) *rows {
+	same := make([]string, key)
+	for i, c := range columns[:key] {
+		same[i] = table + "." + c.name + " = given." + c.name
+	}
+	return &rows{
+		head: "UPDATE " + table + " SET " + set + " FROM (", columns: columns,
+		tail: ") AS given (" + columnNames(columns) + ") WHERE " + strings.Join(same, " AND "),
+	}
 }
 
 // numbered writes $1, $2, … for each "?". No statement holds one otherwise.

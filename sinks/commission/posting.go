@@ -43,8 +43,7 @@ const (
 	advanceCounters = "UPDATE commission_position SET sequence = ?, last_order = ?, last_transaction = ?, last_dimension = ?, last_text = ? WHERE id = 1"
 	selectClosed    = "SELECT COALESCE(MAX(month), '') FROM ledger_months"
 
-	upsertBalance = " ON CONFLICT (month, account, ledger_account, currency) DO UPDATE SET " +
-		"amount = ledger_balances.amount + excluded.amount, last_transaction = excluded.last_transaction"
+	addBalance = "amount = ledger_balances.amount + excluded.amount, last_transaction = excluded.last_transaction"
 )
 
 var (
@@ -55,15 +54,14 @@ var (
 
 func emptyPosting(r *registers) *posting {
 	r.begin()
-	p := &posting{
+	return &posting{
 		registers: r,
 		orders:    map[stateKey]*state{},
 		postings:  insert("ledger_postings", postingColumns, ""),
 		balances:  map[balance]int64{},
 		spans:     map[string]span{},
+		sums:      newSums(),
 	}
-	p.sums = newSums(p.number)
-	return p
 }
 
 // number returns the number of a word.
@@ -126,11 +124,13 @@ func (p *posting) take(s *state) error {
 	switch {
 	case before == nil:
 		p.counters.order++
-		before = &state{id: p.counters.order}
+		before = &state{id: p.counters.order, created: true}
 	case s.version <= before.version:
 		return nil
 	}
-	s.id, s.lastTransaction, s.closedTransaction, s.place = before.id, before.lastTransaction, before.closedTransaction, before.place
+	s.id, s.lastTransaction, s.closedTransaction = before.id, before.lastTransaction, before.closedTransaction
+	s.place, s.created = before.place, before.created
+	s.status, s.currency = p.number(s.counted.status), p.number(s.counted.currency)
 	if s.place == 0 {
 		p.changed = append(p.changed, nil)
 		s.place = len(p.changed)
@@ -174,7 +174,8 @@ func (p *posting) post(before, s *state, postedOn int64) error {
 	}
 	p.counters.transaction++
 	id, month := p.counters.transaction, monthText(postedOn)
-	p.postings.add(id, s.id, int64(s.version), int64(s.sequence), p.number(kind), stamp(s.observedAt), postedOn, s.lastTransaction, s.closedTransaction)
+	p.postings.reserve(len(p.orders))
+	p.postings.add(id, s.id, int64(s.version), int64(s.sequence), p.number(kind), s.observed, postedOn, s.lastTransaction, s.closedTransaction)
 	p.addLines(lines)
 	s.lastTransaction = id
 	if p.spans[month].first == 0 {
@@ -202,29 +203,48 @@ func (p *posting) addLines(lines []posted) {
 	}
 }
 
-// statements are the rows to write, all of them.
-func (p *posting) statements() []*rows {
-	states, moved := insert("commission_states", stateColumns, upsertState), insert("commission_states", stateColumns, upsertMoved)
+// statements yields the rows to write, all of them.
+func (p *posting) statements(d *dialect, yield func(*rows)) {
+	yield(p.postings)
+	created := insert("commission_states", stateColumns, "")
+	changed, moved := replaceStates(d, "day", "dimension_id"), replaceStates(d) // the latter happens seldom
 	for _, s := range p.changed {
-		if s.moved {
-			moved.add(s.values(p.number)...)
-		} else {
-			states.add(s.values(p.number)...)
+		to := changed
+		if s.created {
+			to = created
+		} else if s.moved {
+			to = moved
 		}
+		to.reserve(len(p.changed))
+		to.add(s.values(p.number)...)
 	}
-	balances := insert("ledger_balances", balanceColumns, upsertBalance)
+	yield(created)
+	yield(changed)
+	yield(moved)
+	balances := upsert("ledger_balances", balanceColumns, 4, addBalance)
 	for k, amount := range p.balances {
 		balances.add(k.month, k.account, k.ledgerAccount, k.currency, amount, p.spans[k.month].first, p.spans[k.month].last)
 	}
-	return append([]*rows{states, moved, p.postings, balances, p.dimensions.rows(), p.words.rows()}, p.sums.rows()...)
+	yield(balances)
+	yield(p.dimensions.rows())
+	yield(p.words.rows())
+	p.sums.rows(d, &p.keys, yield)
 }
 
-// write writes all of it.
-func (p *posting) write(ctx context.Context, s *session) error {
-	for _, r := range p.statements() {
-		if err := s.write(ctx, r); err != nil {
-			return err
+// write writes all of it. Rows are made ready while those before are written.
+func (p *posting) write(ctx context.Context, s *session) (err error) {
+	ready := make(chan *rows, 16)
+	go func() {
+		defer close(ready)
+		p.statements(s.dialect, func(r *rows) { ready <- r })
+	}()
+	for r := range ready { // to the end, also after an error
+		if err == nil {
+			err = s.write(ctx, r)
 		}
+	}
+	if err != nil {
+		return err
 	}
 	c := &p.counters
 	return s.exec(ctx, advanceCounters, c.sequence, c.order, c.transaction, c.dimension, c.word)

@@ -34,14 +34,15 @@ func (r *register[K]) keep() {
 	clear(r.fresh)
 }
 
-// registers are those of the books.
+// registers are what the writer of books remembers from batch to batch.
 type registers struct {
 	dimensions dimensions
 	words      words
+	keys       sumKeys
 }
 
 func newRegisters() *registers {
-	return &registers{newDimensions(), newWords()}
+	return &registers{newDimensions(), newWords(), sumKeys{known: map[sumKey]struct{}{}}}
 }
 
 // begin forgets what a batch gave out that did not come on disk.
@@ -53,6 +54,7 @@ func (r *registers) begin() {
 func (r *registers) keep() {
 	r.dimensions.keep()
 	r.words.keep()
+	r.keys.keep()
 }
 
 // words are the texts of commission_texts, all of them: status, currency, name

@@ -24,26 +24,24 @@ var stateColumns = join(
 
 var keyColumns = join(numbers("owner_id"), texts("order_sn"))
 
-// upsertState replaces all that an event may change but day and dimension, which
-// hardly ever change: what is indexed and not named need not be written again.
-// upsertMoved replaces these as well.
-var upsertState, upsertMoved = upsert("id", "owner_id", "order_sn", "day", "dimension_id"), upsert("id", "owner_id", "order_sn")
-
-func upsert(except ...string) string {
+// replaceStates returns rows that replace all that an event may change, of orders
+// that are there; except are columns that stay. What is indexed and not named need
+// not be written again.
+func replaceStates(d *dialect, except ...string) *rows {
 	var set []string
 	for _, c := range stateColumns {
-		if !slices.Contains(except, c.name) {
-			set = append(set, c.name+" = excluded."+c.name)
+		if !slices.Contains(append(except, "id", "owner_id", "order_sn"), c.name) {
+			set = append(set, c.name+" = "+d.given+"."+c.name)
 		}
 	}
-	return " ON CONFLICT (id) DO UPDATE SET " + strings.Join(set, ", ")
+	return d.update("commission_states", stateColumns, 1, strings.Join(set, ", "))
 }
 
 // values are those of a row; number gives the numbers of words.
 func (s *state) values(number func(string) int64) []any {
 	return []any{
 		s.id, s.dimensionIDs[byProgram], s.key.OrderSn, s.dimensionIDs[inFull], s.day, s.chargeDay, s.approvedOn, int64(s.version), int64(s.sequence),
-		stamp(s.observedAt), s.vanished, number(s.programName), number(s.counted.status), number(s.counted.currency), s.counted.amount, s.counted.commission,
+		s.observed, s.vanished, number(s.programName), s.status, s.currency, s.counted.amount, s.counted.commission,
 		number(s.estimated.currency), s.estimated.amount, s.estimated.commission,
 		number(s.stands.account), number(s.stands.currency), s.stands.amount, s.lastTransaction, s.closedTransaction,
 	}
@@ -61,12 +59,12 @@ FROM k JOIN commission_states o ON o.order_sn = k.order_sn AND o.owner_id = k.ow
 func scanKnown(r *sql.Rows, text map[int64]string) (stateKey, *state, error) {
 	var s state
 	var k stateKey
-	var version, status, currency, estimated, account, standing int64
+	var version, estimated, account, standing int64
 	err := r.Scan(&k.owner, &k.orderSn, &version, &s.id, &s.dimensionIDs[inFull], &s.day, &s.chargeDay, &s.approvedOn,
-		&status, &currency, &s.counted.amount, &s.counted.commission, &estimated, &s.estimated.amount, &s.estimated.commission,
+		&s.status, &s.currency, &s.counted.amount, &s.counted.commission, &estimated, &s.estimated.amount, &s.estimated.commission,
 		&account, &standing, &s.stands.amount, &s.lastTransaction, &s.closedTransaction)
 	s.version = uint64(version)
-	s.counted.status, s.counted.currency, s.estimated.currency = text[status], text[currency], text[estimated]
+	s.counted.status, s.counted.currency, s.estimated.currency = text[s.status], text[s.currency], text[estimated]
 	s.stands.account, s.stands.currency = text[account], text[standing]
 	return k, &s, err
 }

@@ -13,7 +13,8 @@ type state struct {
 	version    uint64
 	sequence   uint64
 	observedAt time.Time
-	vanished   int64 // 1 when the network no longer knows the order, else 0
+	observed   string // as the books write it
+	vanished   int64  // 1 when the network no longer knows the order, else 0
 
 	programName, websiteID, linkID, subID string
 	day, chargeDay                        int64 // as [dayOf]
@@ -25,10 +26,12 @@ type state struct {
 	// What the books add to it:
 	id                int64
 	dimensionIDs      [levels]int64
+	status, currency  int64 // numbers of what is counted
 	approvedOn        int64 // day, 0 when not approved
 	stands            standing
 	lastTransaction   int64 // its newest, 0 for none
 	closedTransaction int64 // its newest transaction in a closed month, 0 for none
+	created           bool  // by the batch
 	place             int   // among those that a batch changes, from 1
 	moved             bool  // day or dimension are others than in the database
 }
@@ -69,7 +72,7 @@ func newState(e *schema.Entry, text func(string) string) (state, error) {
 		return state{}, &EntryError{Sequence: e.Sequence, EventID: e.Event.ID, Cause: err}
 	}
 	s := state{
-		key: e.Event.Key(), version: d.Version, sequence: e.Sequence, observedAt: d.ObservedAt,
+		key: e.Event.Key(), version: d.Version, sequence: e.Sequence, observedAt: d.ObservedAt, observed: stamp(d.ObservedAt),
 		programName: o.ProgramName.String(), websiteID: o.WebsiteID.String(), linkID: o.LinkID.String(), subID: o.SubID.String(),
 		day: dayOf(o.OrderTime.String()), chargeDay: dayOf(o.ChargeTime.String()),
 		counted: count(o, estimated, confirmed), estimated: estimated, confirmed: confirmed,

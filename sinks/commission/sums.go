@@ -37,14 +37,13 @@ type settled struct {
 
 // sums are the differences that a batch makes.
 type sums struct {
-	number    func(string) int64 // of words
 	byDay     map[sumKey]sum
 	settled   map[settledKey]settled
 	approvals map[approvalKey]int64
 }
 
-func newSums(number func(string) int64) sums {
-	return sums{number, map[sumKey]sum{}, map[settledKey]settled{}, map[approvalKey]int64{}}
+func newSums() sums {
+	return sums{map[sumKey]sum{}, map[settledKey]settled{}, map[approvalKey]int64{}}
 }
 
 // replace takes an order's old state out and puts the new one in. An order that
@@ -80,7 +79,7 @@ func (d *sums) add(kind, day int64, s *state, sign int64) {
 	if s.version == 0 {
 		return
 	}
-	k := sumKey{day: day, currency: d.number(s.counted.currency), status: d.number(s.counted.status)}
+	k := sumKey{day: day, currency: s.currency, status: s.status}
 	for level, id := range s.dimensionIDs {
 		if level == inFull && kind != byPostingDay {
 			continue
@@ -118,20 +117,47 @@ var (
 	approvalColumns = join(texts("account", "program_id"), numbers("days", "orders"))
 )
 
-// adding returns rows that are added to those that are there under the same key,
-// which are the first columns.
-func adding(table string, columns []column, key int) *rows {
-	set := make([]string, 0, len(columns)-key)
-	for _, c := range columns[key:] {
-		set = append(set, c.name+" = "+table+"."+c.name+" + excluded."+c.name)
+// adding is what rows of sums become that are there already.
+func adding(table, given string, columns []column) string {
+	set := make([]string, len(columns))
+	for i, c := range columns {
+		set[i] = c.name + " = " + table + "." + c.name + " + " + given + "." + c.name
 	}
-	return insert(table, columns, " ON CONFLICT ("+columnNames(columns[:key])+") DO UPDATE SET "+strings.Join(set, ", "))
+	return strings.Join(set, ", ")
 }
 
-// rows returns the statements for the differences. The rows of a day stand
-// beside each other in the database, so they are sorted.
-func (d *sums) rows() []*rows {
-	byDay, settledRows := adding("commission_totals", sumColumns, 5), adding("commission_settled", settledColumns, 4)
+// upsertSums returns rows that are added to those that are there under the same
+// key, which are the first columns.
+func upsertSums(table string, columns []column, key int) *rows {
+	return upsert(table, columns, key, adding(table, "excluded", columns[key:]))
+}
+
+// sumKeys are keys of sums that are in the database for certain: rows of sums are
+// never taken away.
+type sumKeys struct {
+	known map[sumKey]struct{}
+	fresh []sumKey // of a batch
+}
+
+// mostSumKeys bounds the memory of the known ones.
+const mostSumKeys = 200_000
+
+func (k *sumKeys) keep() {
+	if len(k.known) > mostSumKeys {
+		clear(k.known)
+	}
+	for _, key := range k.fresh {
+		k.known[key] = struct{}{}
+	}
+}
+
+// rows yields the statements for the differences. The rows of a day stand beside
+// each other in the database, so they are sorted.
+func (d *sums) rows(at *dialect, there *sumKeys, yield func(*rows)) {
+	const table, key = "commission_totals", 5
+	byDay := upsertSums(table, sumColumns, key)
+	known := at.update(table, sumColumns, key, adding(table, at.given, sumColumns[key:]))
+	there.fresh = there.fresh[:0]
 	keys := make([]sumKey, 0, len(d.byDay))
 	for k, v := range d.byDay {
 		if v != (sum{}) {
@@ -140,22 +166,32 @@ func (d *sums) rows() []*rows {
 	}
 	slices.SortFunc(keys, compareSums)
 	for _, k := range keys {
-		v := d.byDay[k]
-		byDay.add(k.kind, k.day, k.dimension, k.currency, k.status, v.orders, v.amount, v.commission)
+		to, v := byDay, d.byDay[k]
+		if _, found := there.known[k]; found {
+			to = known
+		} else {
+			there.fresh = append(there.fresh, k)
+		}
+		to.reserve(len(keys))
+		to.add(k.kind, k.day, k.dimension, k.currency, k.status, v.orders, v.amount, v.commission)
 	}
+	yield(known)
+	yield(byDay)
+	settledRows := upsertSums("commission_settled", settledColumns, 4)
 	for k, v := range d.settled {
 		if v != (settled{}) {
 			settledRows.add(k.account, k.program, k.estimated, k.confirmed, v.orders,
 				v.estimated.amount, v.estimated.commission, v.confirmed.amount, v.confirmed.commission)
 		}
 	}
-	approvals := adding("commission_approvals", approvalColumns, 3)
+	approvals := upsertSums("commission_approvals", approvalColumns, 3)
 	for k, n := range d.approvals {
 		if n != 0 {
 			approvals.add(k.account, k.program, k.days, n)
 		}
 	}
-	return []*rows{byDay, settledRows, approvals}
+	yield(settledRows)
+	yield(approvals)
 }
 
 func compareSums(a, b sumKey) int {

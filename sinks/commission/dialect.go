@@ -24,8 +24,9 @@ type dialect struct {
 	// most is how many of n rows of so many columns one statement takes.
 	most func(columns, n int) int
 	// update returns rows for those of a table that are there for certain: key are the
-	// first columns, set what the others become, in terms of the table and of [dialect.given].
-	update func(table string, columns []column, key int, set string) *rows
+	// first columns, set what some of the others become, in terms of the table and of
+	// [dialect.given].
+	update func(table string, columns []column, key int, set []assignment) *rows
 	// given is what update calls the rows that it is given.
 	given string
 	// lock reads the counters and keeps other writers away until the end of the
@@ -41,8 +42,9 @@ type dialect struct {
 
 // column is a column of rows that are written or looked up together.
 type column struct {
-	name string
-	kind columnKind
+	name   string
+	kind   columnKind
+	unused bool // its values are not given to the statement
 }
 
 type columnKind string
@@ -58,7 +60,7 @@ func numbers(names ...string) []column { return columnsOf(numberColumn, names) }
 func columnsOf(kind columnKind, names []string) []column {
 	all := make([]column, len(names))
 	for i, name := range names {
-		all[i] = column{name, kind}
+		all[i] = column{name: name, kind: kind}
 	}
 	return all
 }
@@ -66,9 +68,11 @@ func columnsOf(kind columnKind, names []string) []column {
 func join(parts ...[]column) []column { return slices.Concat(parts...) }
 
 func columnNames(columns []column) string {
-	names := make([]string, len(columns))
-	for i, c := range columns {
-		names[i] = c.name
+	names := make([]string, 0, len(columns))
+	for _, c := range columns {
+		if !c.unused {
+			names = append(names, c.name)
+		}
 	}
 	return strings.Join(names, ", ")
 }
@@ -88,8 +92,19 @@ func insert(table string, columns []column, tail string) *rows {
 
 // upsert returns rows for a table that change those that are there under the same
 // key, which are the first columns. SQLite is as quick with it as with an update.
-func upsert(table string, columns []column, key int, set string) *rows {
-	return insert(table, columns, " ON CONFLICT ("+columnNames(columns[:key])+") DO UPDATE SET "+set)
+func upsert(table string, columns []column, key int, set []assignment) *rows {
+	return insert(table, columns, " ON CONFLICT ("+columnNames(columns[:key])+") DO UPDATE SET "+assignments(set))
+}
+
+// assignment is what a column becomes.
+type assignment struct{ column, value string }
+
+func assignments(set []assignment) string {
+	all := make([]string, len(set))
+	for i, a := range set {
+		all[i] = a.column + " = " + a.value
+	}
+	return strings.Join(all, ", ")
 }
 
 // lookup returns rows of keys, joined as k to what the query behind them reads.

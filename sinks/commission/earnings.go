@@ -24,7 +24,7 @@ const (
 type grouping struct{ number, text string }
 
 var groupings = map[string]grouping{
-	"day": {"day", "s.day"}, "month": {"day", "s.day / 100"}, "status": {"status", "t.text"},
+	"day": {"day", "s.day"}, "month": {"day / 100 AS month", "s.month"}, "status": {"status", "t.text"},
 	"account": {"dimension_id", "d.account"}, "program": {"dimension_id", "d.program_id"},
 	"website": {"dimension_id", "d.website_id"}, "sub_id": {"dimension_id", "d.sub_id"}, "link": {"dimension_id", "d.link_id"},
 }
@@ -116,13 +116,19 @@ func inNumbers(kind, level int64, key, where string) string {
 	const amounts = "CAST(SUM(order_amount) AS BIGINT) AS order_amount, CAST(SUM(commission) AS BIGINT) AS commission FROM "
 	if level != inFull || kind == byPostingDay {
 		return "SELECT " + key + ", CAST(SUM(orders) AS BIGINT) AS orders, " + amounts +
-			"commission_totals WHERE kind = " + strconv.FormatInt(kind+3*level, 10) + where + " GROUP BY " + key
+			"commission_totals WHERE kind = " + strconv.FormatInt(kind+3*level, 10) + where + " GROUP BY " + unnamed(key)
 	}
 	if kind == bySettlementDay {
-		where, key = " AND charge_day <> 0"+strings.ReplaceAll(where, " day ", " charge_day "), strings.Replace(key, "day", "charge_day AS day", 1)
+		where = " AND charge_day <> 0" + strings.ReplaceAll(where, " day ", " charge_day ")
+		key = strings.Replace(strings.Replace(key, "day / 100", "charge_day / 100", 1), ", day", ", charge_day AS day", 1)
 	}
 	where = strings.Replace(where, " AND ", " WHERE ", 1)
-	return "SELECT " + key + ", COUNT(*) AS orders, " + amounts + "commission_states" + where + " GROUP BY " + strings.Replace(key, " AS day", "", 1)
+	return "SELECT " + key + ", COUNT(*) AS orders, " + amounts + "commission_states" + where + " GROUP BY " + unnamed(key)
+}
+
+// unnamed takes the names from expressions, for GROUP BY.
+func unnamed(key string) string {
+	return strings.NewReplacer(" AS day", "", " AS month", "").Replace(key)
 }
 
 // level returns the level of sums that knows what a query asks for.
@@ -152,7 +158,7 @@ func scanEarned(group []string) func(*sql.Rows) (Earned, error) {
 		var amount, commission int64
 		to := make([]any, 0, len(group)+4)
 		for i, g := range group {
-			if groupings[g].number == "day" {
+			if g == "day" || g == "month" {
 				to = append(to, (*dayColumn)(&e.Group[i]))
 			} else {
 				to = append(to, &e.Group[i])

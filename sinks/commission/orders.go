@@ -11,7 +11,7 @@ import (
 // OrderFilter chooses orders. An empty field chooses all.
 type OrderFilter struct {
 	Filter
-	// OrderSn is the order number, or a part of it.
+	// OrderSn is the order number or, where there is no such order, a part of it.
 	OrderSn string
 	// Newest sorts by day of the order, the newest first, instead of by change.
 	Newest bool
@@ -53,12 +53,28 @@ ORDER BY `
 // first, and how many it chooses in all. The error is a [*FilterError] or a
 // [*StoreError].
 func (r *Reader) Orders(ctx context.Context, f OrderFilter) (orders []Order, total int64, err error) {
-	where, args, err := f.conditions(r.text)
+	if f.OrderSn != "" {
+		if orders, total, err = r.orders(ctx, &f, "order_sn = ?", storable); err != nil || total > 0 {
+			return orders, total, err
+		}
+	}
+	return r.orders(ctx, &f, `order_sn LIKE ? ESCAPE '\'`, func(s string) string { return "%" + likely.Replace(storable(s)) + "%" })
+}
+
+// orders compares the number with what the filter says of it.
+func (r *Reader) orders(ctx context.Context, f *OrderFilter, number string, value func(string) string) (orders []Order, total int64, err error) {
+	q := Query{Filter: f.Filter}
+	where, args, err := q.where(func(s string) string { return r.text(storable(s)) }, inFull)
 	if err != nil {
 		return nil, 0, err
 	}
-	if f.Limit <= 0 {
-		f.Limit = fewOrders
+	if f.OrderSn != "" {
+		where, args = where+" AND "+number, append(args, r.text(value(f.OrderSn)))
+	}
+	where = strings.Replace(where, " AND ", " WHERE ", 1)
+	limit := f.Limit
+	if limit <= 0 {
+		limit = fewOrders
 	}
 	if err := r.db.QueryRowContext(ctx, r.rebind("SELECT COUNT(*) FROM commission_states"+where), args...).Scan(&total); err != nil {
 		return nil, 0, r.fail("count orders", err)
@@ -69,19 +85,8 @@ func (r *Reader) Orders(ctx context.Context, f OrderFilter) (orders []Order, tot
 	}
 	query := "WITH f AS (SELECT id FROM commission_states" + where + " ORDER BY " + by + " LIMIT ? OFFSET ?)" +
 		selectFound + "o." + strings.Replace(by, "id", "o.id", 1)
-	orders, err = collect(ctx, r.db, scanOrder, r.rebind(query), append(args, int64(f.Limit), int64(max(f.Offset, 0)))...)
+	orders, err = collect(ctx, r.db, scanOrder, r.rebind(query), append(args, int64(limit), int64(max(f.Offset, 0)))...)
 	return orders, total, r.fail("search orders", err)
-}
-
-// conditions returns the condition, with its leading WHERE, and its arguments, as
-// the books store texts.
-func (f *OrderFilter) conditions(text func(string) string) (string, []any, error) {
-	q, fit := Query{Filter: f.Filter}, func(s string) string { return text(storable(s)) }
-	where, args, err := q.where(fit, inFull)
-	if f.OrderSn != "" {
-		where, args = where+` AND order_sn LIKE ? ESCAPE '\'`, append(args, "%"+likely.Replace(fit(f.OrderSn))+"%")
-	}
-	return strings.Replace(where, " AND ", " WHERE ", 1), args, err
 }
 
 // storable makes a text that a person has typed fit for a database that wants

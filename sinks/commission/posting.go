@@ -42,14 +42,13 @@ const (
 	selectCounters  = "SELECT sequence, last_order, last_transaction, last_dimension, last_text FROM commission_position WHERE id = 1"
 	advanceCounters = "UPDATE commission_position SET sequence = ?, last_order = ?, last_transaction = ?, last_dimension = ?, last_text = ? WHERE id = 1"
 	selectClosed    = "SELECT COALESCE(MAX(month), '') FROM ledger_months"
-
-	addBalance = "amount = ledger_balances.amount + excluded.amount, last_transaction = excluded.last_transaction"
 )
 
 var (
 	postingColumns = join(numbers("id", "order_id", "version", "sequence", "kind"), texts("observed_at"), numbers("posted_on", "previous", "corrects",
 		"account_1", "amount_1", "account_2", "amount_2", "currency", "account_3", "amount_3", "account_4", "amount_4", "currency_3"))
 	balanceColumns = join(texts("month", "account", "ledger_account", "currency"), numbers("amount", "first_transaction", "last_transaction"))
+	addBalance     = []assignment{{"amount", "ledger_balances.amount + excluded.amount"}, {"last_transaction", "excluded.last_transaction"}}
 )
 
 func emptyPosting(r *registers) *posting {
@@ -138,7 +137,8 @@ func (p *posting) take(s *state) error {
 	p.changed[s.place-1] = s
 	if before.version > 0 {
 		before.key, before.dimensionIDs = s.key, p.dimensions.levels[before.dimensionIDs[inFull]]
-		s.moved = before.moved || before.day != s.day || before.dimensionIDs != s.dimensionIDs
+		s.moved = before.moved || before.day != s.day || before.dimensionIDs != s.dimensionIDs ||
+			before.programName != s.programName || before.estimated != s.estimated
 	}
 	postedOn := p.days.postedOn(s.observedAt)
 	s.approvedOn = approval(before, s, postedOn)
@@ -207,7 +207,7 @@ func (p *posting) addLines(lines []posted) {
 func (p *posting) statements(d *dialect, yield func(*rows)) {
 	yield(p.postings)
 	created := insert("commission_states", stateColumns, "")
-	changed, moved := replaceStates(d, "day", "dimension_id"), replaceStates(d) // the latter happens seldom
+	changed, moved := replaceStates(d, slowColumns...), replaceStates(d)
 	for _, s := range p.changed {
 		to := changed
 		if s.created {

@@ -3,7 +3,6 @@ package commission
 import (
 	"database/sql"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -24,17 +23,23 @@ var stateColumns = join(
 
 var keyColumns = join(numbers("owner_id"), texts("order_sn"))
 
-// replaceStates returns rows that replace all that an event may change, of orders
-// that are there; except are columns that stay. What is indexed and not named need
-// not be written again.
+// Columns of orders that never change, and those that hardly ever do: what is
+// indexed and not named in a statement need not be written again.
+var (
+	firmColumns = []string{"id", "owner_id", "order_sn", "closed_transaction"}
+	slowColumns = []string{"day", "dimension_id", "program_name", "estimated_currency", "estimated_amount", "estimated_commission"}
+)
+
+// replaceStates returns rows that replace what an event may change, of orders that
+// are there; except are columns that stay.
 func replaceStates(d *dialect, except ...string) *rows {
-	var set []string
+	var set []assignment
 	for _, c := range stateColumns {
-		if !slices.Contains(append(except, "id", "owner_id", "order_sn"), c.name) {
-			set = append(set, c.name+" = "+d.given+"."+c.name)
+		if !slices.Contains(except, c.name) && !slices.Contains(firmColumns, c.name) {
+			set = append(set, assignment{c.name, d.given + "." + c.name})
 		}
 	}
-	return d.update("commission_states", stateColumns, 1, strings.Join(set, ", "))
+	return d.update("commission_states", stateColumns, 1, set)
 }
 
 // values are those of a row; number gives the numbers of words.
@@ -49,7 +54,7 @@ func (s *state) values(number func(string) int64) []any {
 
 // selectKnown reads what [scanKnown] takes of the orders whose keys are k.
 const selectKnown = `
-SELECT o.owner_id, o.order_sn, o.version, o.id, o.dimension_id, o.day, o.charge_day, o.approved_on,
+SELECT o.owner_id, o.order_sn, o.version, o.id, o.program_name, o.dimension_id, o.day, o.charge_day, o.approved_on,
 	o.status, o.currency, o.order_amount, o.commission, o.estimated_currency, o.estimated_amount, o.estimated_commission,
 	o.ledger_account, o.ledger_currency, o.ledger_amount, o.last_transaction, o.closed_transaction
 FROM k JOIN commission_states o ON o.order_sn = k.order_sn AND o.owner_id = k.owner_id`
@@ -59,11 +64,11 @@ FROM k JOIN commission_states o ON o.order_sn = k.order_sn AND o.owner_id = k.ow
 func scanKnown(r *sql.Rows, text map[int64]string) (stateKey, *state, error) {
 	var s state
 	var k stateKey
-	var version, estimated, account, standing int64
-	err := r.Scan(&k.owner, &k.orderSn, &version, &s.id, &s.dimensionIDs[inFull], &s.day, &s.chargeDay, &s.approvedOn,
+	var version, name, estimated, account, standing int64
+	err := r.Scan(&k.owner, &k.orderSn, &version, &s.id, &name, &s.dimensionIDs[inFull], &s.day, &s.chargeDay, &s.approvedOn,
 		&s.status, &s.currency, &s.counted.amount, &s.counted.commission, &estimated, &s.estimated.amount, &s.estimated.commission,
 		&account, &standing, &s.stands.amount, &s.lastTransaction, &s.closedTransaction)
-	s.version = uint64(version)
+	s.version, s.programName = uint64(version), text[name]
 	s.counted.status, s.counted.currency, s.estimated.currency = text[s.status], text[s.currency], text[estimated]
 	s.stands.account, s.stands.currency = text[account], text[standing]
 	return k, &s, err

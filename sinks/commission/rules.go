@@ -33,7 +33,7 @@ type state struct {
 	closedTransaction int64 // its newest transaction in a closed month, 0 for none
 	created           bool  // by the batch
 	place             int   // among those that a batch changes, from 1
-	moved             bool  // day or dimension are others than in the database
+	moved             bool  // some of slowColumns are others than in the database
 }
 
 // dimension returns the one of an order in full.

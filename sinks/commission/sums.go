@@ -3,7 +3,6 @@ package commission
 import (
 	"cmp"
 	"slices"
-	"strings"
 )
 
 // Kinds of days that sums are kept by, on each level: a report reads the one that
@@ -118,12 +117,12 @@ var (
 )
 
 // adding is what rows of sums become that are there already.
-func adding(table, given string, columns []column) string {
-	set := make([]string, len(columns))
+func adding(table, given string, columns []column) []assignment {
+	set := make([]assignment, len(columns))
 	for i, c := range columns {
-		set[i] = c.name + " = " + table + "." + c.name + " + " + given + "." + c.name
+		set[i] = assignment{c.name, table + "." + c.name + " + " + given + "." + c.name}
 	}
-	return strings.Join(set, ", ")
+	return set
 }
 
 // upsertSums returns rows that are added to those that are there under the same

@@ -80,6 +80,7 @@ func columnNames(columns []column) string {
 // rows are values for a statement that takes many at a time. The statement is
 // head, the source of the rows, and tail.
 type rows struct {
+	table      string // "" for a lookup
 	head, tail string
 	columns    []column
 	values     []any // int64 and string, row behind row
@@ -87,7 +88,7 @@ type rows struct {
 
 // insert returns rows for a table; tail says what happens to those that are there.
 func insert(table string, columns []column, tail string) *rows {
-	return &rows{head: "INSERT INTO " + table + " (" + columnNames(columns) + ") ", tail: tail, columns: columns}
+	return &rows{table: table, head: "INSERT INTO " + table + " (" + columnNames(columns) + ") ", tail: tail, columns: columns}
 }
 
 // upsert returns rows for a table that change those that are there under the same

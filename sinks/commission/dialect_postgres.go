@@ -77,7 +77,7 @@ func postgresUpdate(table string, columns []column, key int, set []assignment) *
 		same[i] = table + "." + c.name + " = given." + c.name
 	}
 	return &rows{
-		head: "UPDATE " + table + " SET " + assignments(set) + " FROM (", columns: columns,
+		table: table, head: "UPDATE " + table + " SET " + assignments(set) + " FROM (", columns: columns,
 		tail: ") AS given (" + columnNames(columns) + ") WHERE " + strings.Join(same, " AND "),
 	}
 }

@@ -110,23 +110,24 @@ func BenchmarkLedger(b *testing.B) {
 // post writes each batch to the books, and then the same rows with the bare driver.
 func post(b *testing.B, books *Books, events int) (took, bare time.Duration) {
 	g, d := newTraffic(events), newBareDriver(b)
+	var all []*rows
+	books.writer.written = func(r *rows) { all = append(all, bareRows(r)) }
 	for batch := g.batch(); batch != nil; batch = g.batch() {
+		all = all[:0]
 		start := time.Now()
 		write(b, books, batch...)
 		took += time.Since(start)
-		bare += d.write(b, batch)
+		start = time.Now()
+		if err := d.in(b.Context(), func(s *session) error { return insertAll(b.Context(), s, all) }); err != nil {
+			b.Fatal(err)
+		}
+		bare += time.Since(start)
 	}
 	return took, bare
 }
 
-// bareDriver works out the rows in memory and writes them to tables without a key.
-type bareDriver struct {
-	writer    *writer
-	registers *registers
-	last      *posting
-}
-
-func newBareDriver(b *testing.B) *bareDriver {
+// newBareDriver returns a writer to tables without a key, in a database of its own.
+func newBareDriver(b *testing.B) *writer {
 	_, dsn := open(b)
 	db, at := connect(b, dsn)
 	b.Cleanup(func() { _ = db.Close() })
@@ -138,43 +139,23 @@ func newBareDriver(b *testing.B) *bareDriver {
 			b.Fatal(err)
 		}
 	}
-	last := &posting{orders: map[stateKey]*state{}, days: newCalendar(time.UTC, "")}
-	return &bareDriver{&writer{dialect: at.dialect, db: db, prepared: map[string]*sql.Stmt{}}, newRegisters(), last}
+	return &writer{dialect: at.dialect, db: db, prepared: map[string]*sql.Stmt{}}
 }
 
-// write returns how long the driver took.
-func (d *bareDriver) write(b *testing.B, batch []schema.Entry) time.Duration {
-	p := emptyPosting(d.registers)
-	p.orders, p.days, p.counters = d.last.orders, d.last.days, d.last.counters
-	for i := range batch {
-		s, err := newState(&batch[i], same)
-		if err == nil {
-			s.dimensionIDs = p.dimensions.numbers(s.dimension(), &p.counters.dimension)
-			err = p.take(&s)
-		}
-		if err != nil {
-			b.Fatal(err)
-		}
+// bareRows returns the rows as a plain insert, all of their columns.
+func bareRows(r *rows) *rows {
+	columns := slices.Clone(r.columns)
+	for i := range columns {
+		columns[i].unused = false
 	}
-	var all []*rows
-	p.statements(&sqliteDialect, func(r *rows) { all = append(all, r) }) // as inserts
-	for _, s := range p.changed {
-		s.place, s.created = 0, false
-	}
-	d.registers.keep()
-	d.last = p
-	start := time.Now()
-	if err := d.writer.in(b.Context(), func(s *session) error { return insertBare(b.Context(), s, all) }); err != nil {
-		b.Fatal(err)
-	}
-	return time.Since(start)
+	plain := insert("bare_"+r.table, columns, "")
+	plain.values = r.values
+	return plain
 }
 
-func insertBare(ctx context.Context, s *session, all []*rows) error {
+func insertAll(ctx context.Context, s *session, all []*rows) error {
 	for _, r := range all {
-		plain := *r
-		plain.head, plain.tail = "INSERT INTO bare_"+r.head[len("INSERT INTO "):], ""
-		if err := s.write(ctx, &plain); err != nil {
+		if err := s.write(ctx, r); err != nil {
 			return err
 		}
 	}

@@ -183,8 +183,8 @@ func TestReconcile(t *testing.T) {
 	books, network := filepath.Join(w.dir, "data", "commission.db"), filepath.Join(w.dir, "network.db")
 	paid, counted, lost, silent := choose(2, "1"), choose(2, "0"), choose(2, "2"), choose(1, "1")
 	w.replaceArchive(t, events, lost.ID)
-	change(t, books, 1, "UPDATE commission_orders SET commission = commission + 100 WHERE order_sn = ?", paid.Data.Order.OrderSn.String())
-	change(t, books, 1, "UPDATE commission_orders SET status = '2' WHERE order_sn = ?", counted.Data.Order.OrderSn.String())
+	change(t, books, 1, "UPDATE commission_states SET commission = commission + 100 WHERE order_sn = ?", paid.Data.Order.OrderSn.String())
+	change(t, books, 1, "UPDATE commission_states SET status = (SELECT id FROM commission_texts WHERE text = '2') WHERE order_sn = ?", counted.Data.Order.OrderSn.String())
 	price := silent.Data.Order.ConfirmPrice.String() // and the network does not say that it has changed
 	change(t, network, 1, "UPDATE orders SET head = replace(head, ?, ?) WHERE order_sn = ?",
 		`"ConfirmPrice":"`+price, `"ConfirmPrice":"1`+price, silent.Data.Order.OrderSn.String())

@@ -98,8 +98,9 @@ type Overdue struct {
 const enoughApproved = 20
 
 const selectOverdue = `
-SELECT account, program_id, order_sn, sub_id, day, currency, commission, observed_at FROM commission_orders
-WHERE status = '0' AND vanished = 0 AND day <> '' AND day < ?`
+SELECT d.account, d.program_id, o.order_sn, d.sub_id, o.day, c.text, o.commission, o.observed_at
+FROM commission_states o JOIN commission_dimensions d ON d.id = o.dimension_id JOIN commission_texts c ON c.id = o.currency
+WHERE o.status = (SELECT id FROM commission_texts WHERE text = '0') AND o.vanished = 0 AND o.day > 0 AND o.day < ?`
 
 // Overdue returns the pending orders of accounts and programs that f chooses
 // (its other fields are not used) which are overdue on a day, YYYY-MM-DD: the
@@ -127,7 +128,7 @@ func (r *Reader) Overdue(ctx context.Context, f Filter, today string) ([]Overdue
 	if least < 0 {
 		return []Overdue{}, nil
 	}
-	all, err := collect(ctx, r.db, scanOverdue(today), r.rebind(selectOverdue), now.AddDate(0, 0, -int(least)).Format(time.DateOnly))
+	all, err := collect(ctx, r.db, scanOverdue(today), r.rebind(selectOverdue), dayNumber(now.AddDate(0, 0, -int(least)).Date()))
 	if err != nil {
 		return nil, r.fail("overdue", err)
 	}
@@ -148,7 +149,7 @@ func scanOverdue(today string) func(*sql.Rows) (Overdue, error) {
 	return func(rows *sql.Rows) (Overdue, error) {
 		var o Overdue
 		var commission int64
-		err := rows.Scan(&o.Account, &o.ProgramID, &o.OrderSn, &o.SubID, &o.Day, &o.Currency, &commission, &o.Observed)
+		err := rows.Scan(&o.Account, &o.ProgramID, &o.OrderSn, &o.SubID, (*dayColumn)(&o.Day), &o.Currency, &commission, &o.Observed)
 		o.Commission = schema.MoneyFromCents(commission)
 		o.Days, _ = daysBetween(o.Day, today)
 		return o, err

@@ -34,7 +34,7 @@ func (r *Reader) Audited(e *schema.Entry) (Audited, error) {
 	}
 	return Audited{
 		Key: s.key, Version: s.version, Sequence: s.sequence, ObservedAt: stamp(s.observedAt), Vanished: s.vanished != 0,
-		Day: s.day, Status: s.counted.status, Currency: s.counted.currency, OrderAmount: s.counted.amount, Commission: s.counted.commission,
+		Day: dayText(s.day), Status: s.counted.status, Currency: s.counted.currency, OrderAmount: s.counted.amount, Commission: s.counted.commission,
 	}, nil
 }
 

@@ -113,39 +113,40 @@ func TestFaults(t *testing.T) {
 	of := func(sn string) string {
 		return "(SELECT id FROM commission_orders WHERE account = 'main' AND order_sn = '" + sn + "')"
 	}
+	text := func(s string) string { return "(SELECT id FROM commission_texts WHERE text = '" + s + "')" }
 	for _, tt := range []struct {
 		name, statement string
 		want            []string
 	}{
 		{"nothing", "", nil},
-		{"commission", "UPDATE commission_orders SET commission = 61 WHERE account = 'main' AND order_sn = 'a'", []string{
+		{"commission", "UPDATE commission_states SET commission = 61 WHERE id = " + of("a"), []string{
 			"standing a 2026-03-01: the order counts as USD 0.61 in approved, and stands with USD 0.60 in approved",
 			"sums  2026-03-01: the sum of status 2 in USD is off by 0 orders, amount 0.00, commission -0.01 against the orders",
 		}},
-		{"standing", "UPDATE commission_orders SET ledger_amount = 1 WHERE order_sn = 'c'", []string{
+		{"standing", "UPDATE commission_states SET ledger_amount = 1 WHERE order_sn = 'c'", []string{
 			"entries c 2026-03-01: the order stands with 0.01 in no account, and its entries add up to nothing",
 		}},
-		{"lost commission", "UPDATE commission_orders SET commission = 9 WHERE order_sn = 'c'", []string{
+		{"lost commission", "UPDATE commission_states SET commission = 9 WHERE order_sn = 'c'", []string{
 			"standing c 2026-03-01: the order earns nothing by its status, and counts with CNY 0.09",
 			"sums  2026-03-01: the sum of status -1 in CNY is off by 0 orders, amount 0.00, commission -0.09 against the orders",
 		}},
-		{"entry", "UPDATE ledger_entries SET amount = amount + 5 WHERE ledger_account = 'approved'", []string{
+		{"entry", "UPDATE ledger_postings SET amount_2 = amount_2 + 5 WHERE id = (SELECT transaction_id FROM ledger_entries WHERE ledger_account = 'approved')", []string{
 			"unbalanced a 2026-03-01: transaction 4: a transaction does not balance: 5 hundredths are left over",
 			"entries a 2026-03-01: the order stands with USD 0.60 in approved, and its entries add up to USD 0.65 in approved",
 			"balance  : the balance of approved in USD, month 2026-03, is off by -0.05 against the entries",
 		}},
-		{"lost", "UPDATE commission_orders SET ledger_account = 'confirmed' WHERE account = 'main' AND order_sn = 'a'", []string{
+		{"lost", "UPDATE commission_states SET ledger_account = " + text("confirmed") + " WHERE id = " + of("a"), []string{
 			"entries a 2026-03-01: the order stands with USD 0.60 in confirmed, and its entries add up to USD 0.00 in confirmed",
 			"entries a 2026-03-01: the order stands with USD 0.60 in confirmed, and its entries leave USD 0.60 in approved too",
 			"standing a 2026-03-01: the order counts as USD 0.60 in approved, and stands with USD 0.60 in confirmed",
 		}},
-		{"sum", "UPDATE commission_sums SET commission = commission + 7 WHERE kind = 4 AND status = '2'", []string{
+		{"sum", "UPDATE commission_totals SET commission = commission + 7 WHERE kind = 4 AND status = " + text("2"), []string{
 			"sums  2026-03-01: the sum of status 2 in USD is off by 0 orders, amount 0.00, commission 0.07 against the orders",
 		}},
 		{"balance", "UPDATE ledger_balances SET amount = amount - 3 WHERE account = 'main' AND ledger_account = 'approved'", []string{
 			"balance  : the balance of approved in USD, month 2026-03, is off by -0.03 against the entries",
 		}},
-		{"orphans", "UPDATE ledger_transactions SET order_id = 99 WHERE id = 1 AND order_id = " + of("a"), []string{
+		{"orphans", "UPDATE ledger_postings SET order_id = 99 WHERE id = 1 AND order_id = " + of("a"), []string{
 			"orphans  : the ledger holds 1 transactions of no order and 0 entries of no transaction",
 		}},
 	} {

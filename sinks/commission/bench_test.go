@@ -8,7 +8,7 @@ import (
 	"github.com/orderwire/orderwire/schema"
 )
 
-const benchBatch = 1000
+const benchBatch = GoodBatch
 
 // history returns the entries of n orders with 5 versions each, in an order in
 // which their versions are far apart, as in a log.
@@ -29,7 +29,7 @@ func history(n int) []schema.Entry {
 	return all
 }
 
-// BenchmarkWrite posts batches of 1000 events, each batch on disk.
+// BenchmarkWrite posts batches of 2000 events, each batch on disk.
 func BenchmarkWrite(b *testing.B) {
 	for _, orders := range []int{4_000, 40_000} {
 		b.Run(fmt.Sprintf("orders=%d", orders), func(b *testing.B) {

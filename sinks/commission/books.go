@@ -18,7 +18,7 @@ type Books struct {
 	writing sync.Mutex
 	writer  *writer
 
-	dimensions dimensions
+	registers *registers
 }
 
 // Option changes how books are opened.
@@ -53,9 +53,13 @@ func Open(ctx context.Context, dsn string, with ...Option) (*Books, error) {
 		Reader: newReader(at, reader, with),
 		writer: &writer{dialect: at.dialect, db: db, prepared: map[string]*sql.Stmt{}},
 
-		dimensions: dimensions{known: map[dimension]int64{}},
+		registers: newRegisters(),
 	}, nil
 }
+
+// GoodBatch is how many events one Write should get at most: with more of them
+// fewer rows of sums are written for each, but a batch that fails is longer.
+const GoodBatch = 2000
 
 // Write posts a batch and moves the position behind it, in one transaction that
 // is on disk when Write returns; after an error nothing of the batch is there.
@@ -76,14 +80,14 @@ func (b *Books) Write(ctx context.Context, batch []schema.Entry) error {
 	defer b.writing.Unlock()
 	err := b.writer.in(ctx, func(s *session) error { return b.apply(ctx, s, states) })
 	if err == nil {
-		b.dimensions.keep()
+		b.registers.keep()
 	}
 	return b.fail("write", err)
 }
 
 // apply writes within a transaction.
 func (b *Books) apply(ctx context.Context, s *session, states []state) error {
-	p, err := newPosting(ctx, s, b.zone, &b.dimensions, states)
+	p, err := newPosting(ctx, s, b.zone, b.registers, states)
 	if err != nil {
 		return err
 	}

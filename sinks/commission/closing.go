@@ -45,15 +45,20 @@ SELECT account, ledger_account, currency,
 FROM ledger_balances WHERE month <= ? GROUP BY account, ledger_account, currency`
 	// markClosed notes of each order its newest transaction in the month.
 	markClosed = `
-UPDATE commission_orders SET closed_transaction = t.newest FROM
-	(SELECT order_id, MAX(id) AS newest FROM ledger_transactions WHERE month = ? GROUP BY order_id) AS t
-WHERE t.order_id = commission_orders.id AND t.newest > commission_orders.closed_transaction`
-	selectEarlierOpen = "SELECT COALESCE(MIN(month), '') FROM ledger_balances WHERE month > ? AND month < ?"
-	selectMonthLines  = `
-SELECT t.id, t.order_id, t.version, t.sequence, t.kind, t.observed_at, t.posted_on, t.previous, t.corrects, o.account, o.program_id, o.order_sn,
-	e.line, e.ledger_account, e.currency, e.amount
-FROM ledger_transactions t JOIN commission_orders o ON o.id = t.order_id JOIN ledger_entries e ON e.transaction_id = t.id
-WHERE t.month = ? ORDER BY t.id, e.line`
+UPDATE commission_states SET closed_transaction = t.newest FROM
+	(SELECT order_id, MAX(id) AS newest FROM ledger_postings WHERE id BETWEEN ? AND ? AND posted_on BETWEEN ? AND ? GROUP BY order_id) AS t
+WHERE t.order_id = commission_states.id AND t.newest > commission_states.closed_transaction`
+	// selectSpan finds where the transactions of a month stand.
+	selectSpan          = "SELECT COALESCE(MIN(first_transaction), 0), COALESCE(MAX(last_transaction), 0) FROM ledger_balances WHERE month = ?"
+	selectEarlierOpen   = "SELECT COALESCE(MIN(month), '') FROM ledger_balances WHERE month > ? AND month < ?"
+	selectMonthPostings = `
+SELECT p.id, p.order_id, p.version, p.sequence, k.text, p.observed_at, p.posted_on, p.previous, p.corrects, d.account, d.program_id, o.order_sn,
+	a.text, p.amount_1, b.text, p.amount_2, c.text, COALESCE(e.text, ''), p.amount_3, COALESCE(f.text, ''), p.amount_4, COALESCE(g.text, '')
+FROM ledger_postings p JOIN commission_states o ON o.id = p.order_id JOIN commission_dimensions d ON d.id = o.owner_id
+	JOIN commission_texts k ON k.id = p.kind JOIN commission_texts a ON a.id = p.account_1 JOIN commission_texts b ON b.id = p.account_2
+	JOIN commission_texts c ON c.id = p.currency LEFT JOIN commission_texts e ON e.id = p.account_3
+	LEFT JOIN commission_texts f ON f.id = p.account_4 LEFT JOIN commission_texts g ON g.id = p.currency_3
+WHERE p.id BETWEEN ? AND ? AND p.posted_on BETWEEN ? AND ? ORDER BY p.id`
 )
 
 // CloseMonth closes a month, YYYY-MM: from then on nothing is posted to it or
@@ -101,17 +106,18 @@ func (c *Closing) close(ctx context.Context, s *session) error {
 	if earlier != "" {
 		return &MonthError{c.Month, "cannot be closed before " + earlier, "close that first"}
 	}
-	var err error
-	if c.Transactions, c.Digest, err = digest(ctx, s.tx, s.dialect, c.Month); err != nil {
+	read, err := readMonth(ctx, s.tx, s.dialect, c.Month)
+	if err != nil {
 		return err
 	}
+	c.Transactions, c.Digest = read.transactions, read.digest
 	if err := s.exec(ctx, insertMonth, c.Month, stamp(c.ClosedAt), c.Transactions, c.Digest); err != nil {
 		return err
 	}
 	if err := s.exec(ctx, insertClosing, c.Month, c.Month, c.Month, c.Month); err != nil {
 		return err
 	}
-	return s.exec(ctx, markClosed, c.Month)
+	return s.exec(ctx, markClosed, read.where...)
 }
 
 // querier is a database or a transaction of it.
@@ -120,41 +126,61 @@ type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// digest reads the transactions of a month and chains them to the last closed
-// month before.
-func digest(ctx context.Context, db querier, d *dialect, month string) (transactions int64, sum string, err error) {
-	var before string
-	err = db.QueryRowContext(ctx, d.rebind("SELECT COALESCE(MAX(digest), '') FROM ledger_months WHERE month = (SELECT MAX(month) FROM ledger_months WHERE month < ?)"), month).Scan(&before)
-	if err != nil {
-		return 0, "", err
-	}
-	h := sha256.New()
-	fmt.Fprintf(h, "%s\n%s\n", before, month)
-	lines, err := db.QueryContext(ctx, d.rebind(selectMonthLines), month)
-	if err != nil {
-		return 0, "", err
-	}
-	defer lines.Close()
-	var last int64
-	for lines.Next() {
-		id, err := hashLine(lines, h)
-		if err != nil {
-			return 0, "", err
-		}
-		if id != last {
-			transactions, last = transactions+1, id
-		}
-	}
-	return transactions, hex.EncodeToString(h.Sum(nil)), lines.Err()
+// monthRead is what the transactions of a month are.
+type monthRead struct {
+	where        []any // parameters that choose them: first and last number, first and last day
+	transactions int64
+	digest       string
+	movements    map[balance]int64 // what their lines add up to
 }
 
-func hashLine(lines *sql.Rows, h hash.Hash) (id int64, err error) {
-	var order, version, sequence, previous, corrects, line, amount int64
-	var kind, observed, postedOn, account, program, sn, ledgerAccount, currency string
-	err = lines.Scan(&id, &order, &version, &sequence, &kind, &observed, &postedOn, &previous, &corrects, &account, &program, &sn,
-		&line, &ledgerAccount, &currency, &amount)
-	// Texts of the network are quoted, so that no two lines read alike.
-	fmt.Fprintf(h, "%d %d %d %d %s %s %s %d %d %q %q %q %d %s %q %d\n", id, order, version, sequence, kind, observed, postedOn, previous, corrects,
-		account, program, sn, line, ledgerAccount, currency, amount)
-	return id, err
+// readMonth reads the transactions of a month and chains them to the last closed
+// month before.
+func readMonth(ctx context.Context, db querier, d *dialect, month string) (*monthRead, error) {
+	var before string
+	err := db.QueryRowContext(ctx, d.rebind("SELECT COALESCE(MAX(digest), '') FROM ledger_months WHERE month = (SELECT MAX(month) FROM ledger_months WHERE month < ?)"), month).Scan(&before)
+	if err != nil {
+		return nil, err
+	}
+	var at span
+	if err := db.QueryRowContext(ctx, d.rebind(selectSpan), month).Scan(&at.first, &at.last); err != nil {
+		return nil, err
+	}
+	from, to := monthDays(month)
+	m := &monthRead{where: []any{at.first, at.last, from, to}, movements: map[balance]int64{}}
+	h := sha256.New()
+	fmt.Fprintf(h, "%s\n%s\n", before, month)
+	found, err := db.QueryContext(ctx, d.rebind(selectMonthPostings), m.where...)
+	if err != nil {
+		return nil, err
+	}
+	defer found.Close()
+	for ; found.Next(); m.transactions++ {
+		if err := m.add(found, h, month); err != nil {
+			return nil, err
+		}
+	}
+	m.digest = hex.EncodeToString(h.Sum(nil))
+	return m, found.Err()
+}
+
+// add takes one transaction: a line of text for each of its lines.
+func (m *monthRead) add(found *sql.Rows, h hash.Hash, month string) error {
+	var id, order, version, sequence, postedOn, previous, corrects int64
+	var kind, observed, account, program, sn string
+	var lines [4]posted
+	err := found.Scan(&id, &order, &version, &sequence, &kind, &observed, &postedOn, &previous, &corrects, &account, &program, &sn,
+		&lines[0].account, &lines[0].amount, &lines[1].account, &lines[1].amount, &lines[0].currency,
+		&lines[2].account, &lines[2].amount, &lines[3].account, &lines[3].amount, &lines[2].currency)
+	lines[1].currency, lines[3].currency = lines[0].currency, lines[2].currency
+	for i, l := range lines {
+		if l.account == "" {
+			break
+		}
+		// Texts of the network are quoted, so that no two lines read alike.
+		fmt.Fprintf(h, "%d %d %d %d %s %s %s %d %d %q %q %q %d %s %q %d\n", id, order, version, sequence, kind, observed, dayText(postedOn), previous, corrects,
+			account, program, sn, i+1, l.account, l.currency, l.amount)
+		m.movements[balance{month, account, l.account, l.currency}] += l.amount
+	}
+	return err
 }

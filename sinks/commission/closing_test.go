@@ -150,11 +150,13 @@ func TestZoneOfTheMonths(t *testing.T) {
 func TestCheckMonthFindsChanges(t *testing.T) {
 	t.Parallel()
 	for query, want := range map[string]string{
-		"UPDATE ledger_entries SET amount = amount + 1 WHERE ledger_account = 'estimated'": "holds 2 transactions of digest",
-		"UPDATE ledger_transactions SET posted_on = '2026-03-30' WHERE id = 1":             "holds 2 transactions of digest",
-		"DELETE FROM ledger_transactions WHERE id = 2":                                     "holds 1 transactions of digest",
-		"UPDATE ledger_closings SET movement = 1 WHERE ledger_account = 'estimated'":       "adds up differently in main/estimated/CNY",
-		"DELETE FROM ledger_closings WHERE ledger_account = 'estimated'":                   "adds up differently in main/estimated/CNY",
+		"UPDATE ledger_postings SET amount_1 = amount_1 + 1 WHERE id = 1":            "holds 2 transactions of digest",
+		"UPDATE ledger_postings SET posted_on = 20260330 WHERE id = 1":               "holds 2 transactions of digest",
+		"UPDATE commission_texts SET text = 'sure' WHERE text = 'confirmed'":         "holds 2 transactions of digest",
+		"DELETE FROM ledger_postings WHERE id = 2":                                   "holds 1 transactions of digest",
+		"UPDATE ledger_balances SET last_transaction = 1":                            "holds 1 transactions of digest",
+		"UPDATE ledger_closings SET movement = 1 WHERE ledger_account = 'estimated'": "adds up differently in main/estimated/CNY",
+		"DELETE FROM ledger_closings WHERE ledger_account = 'estimated'":             "adds up differently in main/estimated/CNY",
 	} {
 		b, _ := open(t)
 		write(t, b, at(3, 5, 1, 1, order("a", status("0"))), at(3, 6, 2, 1, order("b")))

@@ -23,6 +23,12 @@ type dialect struct {
 	args func(columns []column, values []any) []any
 	// most is how many of n rows of so many columns one statement takes.
 	most func(columns, n int) int
+	// update returns rows for those of a table that are there for certain: key are the
+	// first columns, set what some of the others become, in terms of the table and of
+	// [dialect.given].
+	update func(table string, columns []column, key int, set []assignment) *rows
+	// given is what update calls the rows that it is given.
+	given string
 	// lock reads the counters and keeps other writers away until the end of the
 	// transaction.
 	lock string
@@ -36,8 +42,9 @@ type dialect struct {
 
 // column is a column of rows that are written or looked up together.
 type column struct {
-	name string
-	kind columnKind
+	name   string
+	kind   columnKind
+	unused bool // its values are not given to the statement
 }
 
 type columnKind string
@@ -53,7 +60,7 @@ func numbers(names ...string) []column { return columnsOf(numberColumn, names) }
 func columnsOf(kind columnKind, names []string) []column {
 	all := make([]column, len(names))
 	for i, name := range names {
-		all[i] = column{name, kind}
+		all[i] = column{name: name, kind: kind}
 	}
 	return all
 }
@@ -61,9 +68,11 @@ func columnsOf(kind columnKind, names []string) []column {
 func join(parts ...[]column) []column { return slices.Concat(parts...) }
 
 func columnNames(columns []column) string {
-	names := make([]string, len(columns))
-	for i, c := range columns {
-		names[i] = c.name
+	names := make([]string, 0, len(columns))
+	for _, c := range columns {
+		if !c.unused {
+			names = append(names, c.name)
+		}
 	}
 	return strings.Join(names, ", ")
 }
@@ -71,6 +80,7 @@ func columnNames(columns []column) string {
 // rows are values for a statement that takes many at a time. The statement is
 // head, the source of the rows, and tail.
 type rows struct {
+	table      string // "" for a lookup
 	head, tail string
 	columns    []column
 	values     []any // int64 and string, row behind row
@@ -78,12 +88,36 @@ type rows struct {
 
 // insert returns rows for a table; tail says what happens to those that are there.
 func insert(table string, columns []column, tail string) *rows {
-	return &rows{head: "INSERT INTO " + table + " (" + columnNames(columns) + ") ", tail: tail, columns: columns}
+	return &rows{table: table, head: "INSERT INTO " + table + " (" + columnNames(columns) + ") ", tail: tail, columns: columns}
+}
+
+// upsert returns rows for a table that change those that are there under the same
+// key, which are the first columns. SQLite is as quick with it as with an update.
+func upsert(table string, columns []column, key int, set []assignment) *rows {
+	return insert(table, columns, " ON CONFLICT ("+columnNames(columns[:key])+") DO UPDATE SET "+assignments(set))
+}
+
+// assignment is what a column becomes.
+type assignment struct{ column, value string }
+
+func assignments(set []assignment) string {
+	all := make([]string, len(set))
+	for i, a := range set {
+		all[i] = a.column + " = " + a.value
+	}
+	return strings.Join(all, ", ")
 }
 
 // lookup returns rows of keys, joined as k to what the query behind them reads.
 func lookup(columns []column, query string) *rows {
 	return &rows{head: "WITH k (" + columnNames(columns) + ") AS (", tail: ") " + query, columns: columns}
+}
+
+// reserve makes place for so many rows when there are none.
+func (r *rows) reserve(n int) {
+	if r.values == nil {
+		r.values = make([]any, 0, n*len(r.columns))
+	}
 }
 
 func (r *rows) add(values ...any) { r.values = append(r.values, values...) }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -21,14 +22,18 @@ var postgresDialect = dialect{
 	options: []goose.ProviderOption{goose.WithSessionLocker(postgresTurn{})},
 	rebind:  numbered,
 	source: func(columns []column, _ int) string {
-		arrays := make([]string, len(columns))
-		for i, c := range columns {
-			arrays[i] = "$" + strconv.Itoa(i+1) + "::" + string(c.kind) + "[]"
+		arrays := make([]string, 0, len(columns))
+		for _, c := range columns {
+			if !c.unused {
+				arrays = append(arrays, "$"+strconv.Itoa(len(arrays)+1)+"::"+string(c.kind)+"[]")
+			}
 		}
 		return "SELECT * FROM unnest(" + strings.Join(arrays, ", ") + ")"
 	},
 	args: postgresArrays,
 	most: func(_, n int) int { return n },
+	// An upsert would lock each row, and log that, before it changes it.
+	update: postgresUpdate, given: "given",
 	lock: selectCounters + " FOR UPDATE",
 	// Its texts hold no zero byte.
 	text:     func(s string) string { return strings.ReplaceAll(s, "\x00", "\uFFFD") },
@@ -40,12 +45,14 @@ var postgresDialect = dialect{
 func postgresArrays(columns []column, values []any) []any {
 	width := len(columns)
 	n := len(values) / width
-	arrays := make([]any, width)
+	arrays := make([]any, 0, width)
 	for i, c := range columns {
-		if c.kind == numberColumn {
-			arrays[i] = gather[int64](values, i, width, n)
-		} else {
-			arrays[i] = gather[string](values, i, width, n)
+		switch {
+		case c.unused:
+		case c.kind == numberColumn:
+			arrays = append(arrays, gather[int64](values, i, width, n))
+		default:
+			arrays = append(arrays, gather[string](values, i, width, n))
 		}
 	}
 	return arrays
@@ -57,6 +64,22 @@ func gather[T any](values []any, first, width, n int) []T {
 		all[i] = values[first+i*width].(T)
 	}
 	return all
+}
+
+func postgresUpdate(table string, columns []column, key int, set []assignment) *rows {
+	columns = slices.Clone(columns)
+	for i := range columns[key:] {
+		c := &columns[key+i]
+		c.unused = !slices.ContainsFunc(set, func(a assignment) bool { return a.column == c.name })
+	}
+	same := make([]string, key)
+	for i, c := range columns[:key] {
+		same[i] = table + "." + c.name + " = given." + c.name
+	}
+	return &rows{
+		table: table, head: "UPDATE " + table + " SET " + assignments(set) + " FROM (", columns: columns,
+		tail: ") AS given (" + columnNames(columns) + ") WHERE " + strings.Join(same, " AND "),
+	}
 }
 
 // numbered writes $1, $2, … for each "?". No statement holds one otherwise.

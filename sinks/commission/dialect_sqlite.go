@@ -18,8 +18,9 @@ var sqliteDialect = dialect{
 		row := "(?" + strings.Repeat(", ?", len(columns)-1) + ")"
 		return "VALUES " + row + strings.Repeat(", "+row, n-1)
 	},
-	args: func(_ []column, values []any) []any { return values },
-	most: func(columns, n int) int { return largest(min(n, max(1, sqliteParameters/columns))) },
+	args:   func(_ []column, values []any) []any { return values },
+	most:   func(columns, n int) int { return largest(min(n, max(1, sqliteParameters/columns))) },
+	update: upsert, given: "excluded",
 	// Its transactions begin with the lock.
 	lock:     selectCounters,
 	text:     func(s string) string { return s },

@@ -4,10 +4,9 @@
 //
 // # Data flow
 //
-//	log ─► runner (package pipeline) ─► Books.Write ─► commission_orders      one row an order
-//	                                      one transaction  ledger_transactions   one row a change of money
-//	                                                       ledger_entries        its lines
-//	                                                       sums by day and month
+//	log ─► runner (package pipeline) ─► Books.Write ─► commission_states   one row an order
+//	                                      one transaction  ledger_postings     one row a change of money, with its lines
+//	                                                       commission_totals   sums by day
 //	                                                     ─► commission_position
 //
 // Of each order the books hold one row: its state after its newest event, and
@@ -65,13 +64,23 @@
 //
 // # The sums
 //
-// Orders, order amount and commission are added up by day, program, website, sub
-// id, link, currency and status; the day is that of the order, of the settlement
-// as the network writes it, or of the posting. By posting means what a day changed:
-// an order that goes from one status to another is taken out of the one and put
-// into the other. The same is kept by program alone and by sub id alone, so that a
-// report reads few rows. Beside that the books keep what was estimated and what
-// came of settled orders, and how many days approvals took.
+// Orders, order amount and commission are added up by day, currency and status:
+// for each program, for each website, for each sub id and for each link. The day is
+// that of the order, of the settlement as the network writes it, or of the posting.
+// By posting means what a day changed: an order that goes from one status to another
+// is taken out of the one and put into the other. By posting they are also kept for
+// all of these together. By the other days there would be about as many such sums
+// as orders, so a report that asks for several of these together adds up the orders.
+// Beside that the books keep what was estimated and what came of settled orders, and
+// how many days approvals took.
+//
+// # Rows
+//
+// Rows are narrow, since writing them is what posting costs: a text that repeats is
+// its number in commission_texts or commission_dimensions, a day is the number
+// 20260301, and a transaction is one row with its two to four lines. For people, and
+// for checks, the views commission_orders, ledger_transactions, ledger_entries and
+// commission_sums show all of it with its texts.
 //
 // # Databases
 //
@@ -81,5 +90,6 @@
 //
 // An SQLite database is in WAL mode: [OpenReader] reads beside a running writer,
 // in this or in another process, and neither waits for the other. In PostgreSQL a
-// batch is written as arrays, one statement for each table.
+// batch is written as arrays, one statement for each table; rows that are there are
+// updated, and no index holds what an event changes, so that none is written anew.
 package commission

@@ -52,14 +52,20 @@ type Posted struct {
 }
 
 var postingSorts = map[string]string{
-	"order": "o.order_sn", "account": "o.account", "program": "o.program_id", "sub_id": "o.sub_id", "day": "o.day", "status": "o.status",
+	"order": "o.order_sn", "account": "d.account", "program": "d.program_id", "sub_id": "n.sub_id", "day": "o.day", "status": "s.text",
 	"postings": "COUNT(*)", "amount": "SUM(e.amount)",
 }
 
 // A transaction has one line at most for an account in a currency.
 const (
-	fromPostings   = " FROM ledger_transactions t JOIN ledger_entries e ON e.transaction_id = t.id JOIN commission_orders o ON o.id = t.order_id"
-	selectPostings = "SELECT o.account, o.program_id, o.order_sn, o.sub_id, o.day, o.status, COUNT(*), CAST(SUM(e.amount) AS BIGINT), " +
+	fromPostings = `
+FROM (SELECT p.order_id, CASE WHEN p.account_1 = a.id AND p.currency = c.id THEN p.amount_1 WHEN p.account_2 = a.id AND p.currency = c.id THEN p.amount_2
+		WHEN p.account_3 = a.id AND p.currency_3 = c.id THEN p.amount_3 WHEN p.account_4 = a.id AND p.currency_3 = c.id THEN p.amount_4 END AS amount
+	FROM ledger_postings p, (SELECT id FROM commission_texts WHERE text = ?) AS a, (SELECT id FROM commission_texts WHERE text = ?) AS c
+	WHERE p.posted_on BETWEEN ? AND ?) AS e
+JOIN commission_states o ON o.id = e.order_id JOIN commission_dimensions d ON d.id = o.owner_id
+JOIN commission_dimensions n ON n.id = o.dimension_id JOIN commission_texts s ON s.id = o.status`
+	selectPostings = "SELECT d.account, d.program_id, o.order_sn, n.sub_id, o.day, s.text, COUNT(*), CAST(SUM(e.amount) AS BIGINT), " +
 		"COUNT(*) OVER (), CAST(SUM(SUM(e.amount)) OVER () AS BIGINT)"
 )
 
@@ -71,26 +77,32 @@ func (r *Reader) Posted(ctx context.Context, f PostingFilter) (*Posted, error) {
 	if _, err := parseMonth(f.Month); err != nil {
 		return nil, err
 	}
-	months, known := map[string]string{PartOpening: "t.month < ?", PartMovement: "t.month = ?", PartClosing: "t.month <= ?"}[f.Part]
-	if !known {
+	from, to := monthDays(f.Month)
+	switch f.Part {
+	case PartOpening:
+		from, to = 0, from-1
+	case PartMovement:
+	case PartClosing:
+		from = 0
+	default:
 		return nil, &FilterError{Field: "part", Problem: "cannot be " + f.Part + "; write opening, movement or closing"}
 	}
 	order, known := postingSorts[f.Sort]
 	if f.Sort != "" && !known {
 		return nil, &FilterError{Field: "sort", Problem: "cannot be " + f.Sort}
 	}
-	if order = cmp.Or(order, "o.account"); f.Descending {
+	if order = cmp.Or(order, "d.account"); f.Descending {
 		order += " DESC"
 	}
-	where, args := " WHERE "+months+" AND e.ledger_account = ? AND e.currency = ?", []any{f.Month, storable(f.LedgerAccount), r.text(storable(f.Currency))}
+	where, args := " WHERE e.amount IS NOT NULL", []any{storable(f.LedgerAccount), r.text(storable(f.Currency)), from, to}
 	if f.Account != "" {
-		where, args = where+" AND o.account = ?", append(args, r.text(storable(f.Account)))
+		where, args = where+" AND d.account = ?", append(args, r.text(storable(f.Account)))
 	}
-	rows := fromPostings + where + " GROUP BY o.id, o.account, o.program_id, o.order_sn, o.sub_id, o.day, o.status"
+	rows := fromPostings + where + " GROUP BY o.id, d.account, d.program_id, o.order_sn, n.sub_id, o.day, s.text"
 	if f.Part != PartMovement {
 		rows += " HAVING SUM(e.amount) <> 0"
 	}
-	return r.posted(ctx, &f, rows+" ORDER BY "+order+", o.account, o.program_id, o.order_sn LIMIT ? OFFSET ?", args)
+	return r.posted(ctx, &f, rows+" ORDER BY "+order+", d.account, d.program_id, o.order_sn LIMIT ? OFFSET ?", args)
 }
 
 // posted reads a page with the totals of all; when it lies behind the last one, the
@@ -118,7 +130,7 @@ func scanPostings(total, sum *int64) func(*sql.Rows) (Postings, error) {
 	return func(rows *sql.Rows) (Postings, error) {
 		var p Postings
 		var amount int64
-		err := rows.Scan(&p.Key.Account, &p.Key.Program, &p.Key.OrderSn, &p.SubID, &p.Day, &p.Status, &p.Count, &amount, total, sum)
+		err := rows.Scan(&p.Key.Account, &p.Key.Program, &p.Key.OrderSn, &p.SubID, (*dayColumn)(&p.Day), &p.Status, &p.Count, &amount, total, sum)
 		p.StatusName, p.Amount = statusName(p.Status), schema.MoneyFromCents(amount)
 		return p, err
 	}

@@ -98,10 +98,14 @@ func schemaError(where string, have, want int64) error {
 	return e
 }
 
-// forSQLite gives the migrations with what they hold for SQLite alone.
+// forSQLite gives the migrations with what they hold for SQLite alone, and without
+// what they hold for PostgreSQL alone.
 type forSQLite struct{ fs.FS }
 
-var onlySQLite = regexp.MustCompile(`/\* sqlite: (.*?) \*/`)
+var (
+	onlySQLite   = regexp.MustCompile(`/\* sqlite: (.*?) \*/`)
+	onlyPostgres = regexp.MustCompile(`(?m)^.* -- postgres$`)
+)
 
 // Open opens a migration.
 func (f forSQLite) Open(name string) (fs.File, error) {
@@ -113,7 +117,7 @@ func (f forSQLite) Open(name string) (fs.File, error) {
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
-	return &rewritten{File: file, text: bytes.NewReader(onlySQLite.ReplaceAll(text, []byte("$1")))}, nil
+	return &rewritten{File: file, text: bytes.NewReader(onlyPostgres.ReplaceAll(onlySQLite.ReplaceAll(text, []byte("$1")), nil))}, nil
 }
 
 type rewritten struct {

@@ -27,28 +27,26 @@ func after(month string) string {
 
 // calendar says where an observation is posted.
 type calendar struct {
-	zone   *time.Location
-	closed string // last closed month, "" for none
-	open   string // first open day, "" when no month is closed
+	zone *time.Location
+	open int64 // first open day, 0 when no month is closed
 
-	second int64  // memory: the last one asked for,
-	day    string // and its answer
+	second int64 // memory: the last one asked for,
+	day    int64 // and its answer
 }
 
+// newCalendar takes the last closed month, "" for none.
 func newCalendar(zone *time.Location, closed string) calendar {
-	c := calendar{zone: zone, closed: closed, second: -1}
+	c := calendar{zone: zone, second: -1}
 	if closed != "" {
-		c.open = after(closed) + firstDay
+		c.open = dayOf(after(closed) + firstDay)
 	}
 	return c
 }
 
 // postedOn returns the day of t, or the first open one when its month is closed.
-func (c *calendar) postedOn(t time.Time) string {
-	if s := t.Unix(); c.day == "" || s != c.second {
-		c.second, c.day = s, max(t.In(c.zone).Format(time.DateOnly), c.open)
+func (c *calendar) postedOn(t time.Time) int64 {
+	if s := t.Unix(); c.day == 0 || s != c.second {
+		c.second, c.day = s, max(dayNumber(t.In(c.zone).Date()), c.open)
 	}
 	return c.day
 }
-
-func monthOf(day string) string { return day[:len(monthLayout)] }

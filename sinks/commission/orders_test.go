@@ -31,7 +31,9 @@ func TestOrders(t *testing.T) {
 	}{
 		{OrderFilter{}, `[' OR 1=1 -- C\4 B%3 A_2 A-1]`, 5},
 		{OrderFilter{Limit: 2, Offset: 1}, `[C\4 B%3]`, 5},
+		{OrderFilter{Newest: true, Limit: 2}, `[' OR 1=1 -- C\4]`, 5},
 		{OrderFilter{OrderSn: "A"}, "[A_2 A-1]", 2},
+		{OrderFilter{OrderSn: "A-1"}, "[A-1]", 1},
 		{OrderFilter{OrderSn: "_"}, "[A_2]", 1},
 		{OrderFilter{OrderSn: "%"}, "[B%3]", 1},
 		{OrderFilter{OrderSn: `\`}, `[C\4]`, 1},

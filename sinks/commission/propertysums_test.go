@@ -2,6 +2,7 @@ package commission
 
 import (
 	"maps"
+	"strconv"
 
 	"pgregory.net/rapid"
 )
@@ -17,14 +18,6 @@ func (m *machine) compareSums(rt *rapid.T) {
 		}
 	}
 	for _, v := range []struct{ kept, anew string }{{"orders", "1"}, {"order_amount", "order_amount"}, {"commission", "commission"}} {
-		kept := "SELECT s.day || ' ' || " + dimension + " || ' ' || currency || ' ' || status, CAST(SUM(" + v.kept + `) AS BIGINT)
-			FROM commission_sums s JOIN commission_dimensions d ON d.id = s.dimension_id WHERE s.kind = `
-		anew := func(day string) string {
-			return "SELECT " + day + " || ' ' || " + dimension + " || ' ' || currency || ' ' || status, CAST(SUM(" + v.anew + `) AS BIGINT)
-				FROM commission_orders WHERE ` + day + " <> '' GROUP BY 1"
-		}
-		same(v.kept+" by day of order", kept+"1 GROUP BY 1", anew("day"))
-		same(v.kept+" by day of settlement", kept+"2 GROUP BY 1", anew("charge_day"))
 		posted := "SELECT " + dimension + " || ' ' || currency || ' ' || status, CAST(SUM(" + v.kept + `) AS BIGINT)
 			FROM commission_sums s JOIN commission_dimensions d ON d.id = s.dimension_id WHERE s.kind = 3 GROUP BY 1`
 		same(v.kept+" by day of posting", posted, "SELECT "+dimension+" || ' ' || currency || ' ' || status, CAST(SUM("+v.anew+`) AS BIGINT)
@@ -43,14 +36,20 @@ func (m *machine) compareSums(rt *rapid.T) {
 		"SELECT account || '/' || program_id, COUNT(*) FROM commission_orders WHERE status = '2' GROUP BY 1")
 }
 
-// compareLevels holds the coarser sums to the full ones.
+// compareLevels holds the sums of each level to the orders, those by day of posting
+// to the full ones.
 func (m *machine) compareLevels(same func(what, kept, anew string)) {
-	for _, v := range []string{"orders", "order_amount", "commission"} {
-		from := ", CAST(SUM(s." + v + ") AS BIGINT) FROM commission_sums s JOIN commission_dimensions d ON d.id = s.dimension_id WHERE s.kind "
-		for offset, columns := range map[string]string{"3": "program_id", "6": "sub_id"} {
-			key := " || ' ' || s.day || ' ' || d.account || '/' || d." + columns + " || ' ' || s.currency || ' ' || s.status"
-			same(v+" by "+columns, "SELECT (s.kind - "+offset+")"+key+from+"BETWEEN "+offset+" + 1 AND "+offset+" + 3 GROUP BY 1",
-				"SELECT s.kind"+key+from+"BETWEEN 1 AND 3 GROUP BY 1")
+	const counted = " || ' ' || currency || ' ' || status"
+	for _, v := range []struct{ kept, anew string }{{"orders", "1"}, {"order_amount", "order_amount"}, {"commission", "commission"}} {
+		from := ", CAST(SUM(s." + v.kept + ") AS BIGINT) FROM commission_sums s JOIN commission_dimensions d ON d.id = s.dimension_id WHERE s.kind = "
+		for level, column := range map[int]string{byProgram: "program_id", bySubID: "sub_id", byWebsite: "website_id", byLink: "link_id"} {
+			key := " || ' ' || account || '/' || " + column + counted
+			kind := func(day int64) string { return strconv.FormatInt(day+3*int64(level), 10) + " GROUP BY 1" }
+			for day, name := range map[int64]string{byOrderDay: "day", bySettlementDay: "charge_day"} {
+				same(v.kept+" by "+name+" and "+column, "SELECT s.day"+key+from+kind(day),
+					"SELECT "+name+key+", CAST(SUM("+v.anew+") AS BIGINT) FROM commission_orders WHERE "+name+" <> '' GROUP BY 1")
+			}
+			same(v.kept+" by day of posting and "+column, "SELECT s.day"+key+from+kind(byPostingDay), "SELECT s.day"+key+from+"3 GROUP BY 1")
 		}
 	}
 }

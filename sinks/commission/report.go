@@ -1,6 +1,7 @@
 package commission
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -58,58 +59,95 @@ type Total struct {
 	Commission  schema.Money `json:"commission"`   // as in [Sum]
 }
 
-const (
-	reportColumns = "d.account, d.program_id, s.day, d.website_id, d.sub_id, s.currency, s.status"
-	sumOrders     = sumColumnsOf + "1"
-	selectTotals  = "SELECT s.currency, s.status" + sumColumnsAlone + "4" + " GROUP BY s.currency, s.status" + somethingLeft
-)
-
 // Report returns the sums of the orders that f chooses, one for each account,
 // program, day, website, sub id, currency and status, sorted by these in this
 // order, byte by byte. The error is a [*FilterError] or a [*StoreError].
 func (r *Reader) Report(ctx context.Context, f Filter) ([]Sum, error) {
-	where, args, err := f.where(r.text)
+	q := Query{Filter: f, Group: []string{"account", "program", "day", "website", "sub_id", "status"}}
+	query, args, err := q.statement(r.text)
 	if err != nil {
 		return nil, err
 	}
-	query := "SELECT " + reportColumns + sumOrders + where + " GROUP BY " + reportColumns + somethingLeft
 	sums, err := collect(ctx, r.db, scanSum, r.rebind(query), args...)
-	slices.SortFunc(sums, func(a, b Sum) int { return slices.Compare(a.order(), b.order()) })
+	slices.SortFunc(sums, func(a, b Sum) int { return a.compare(&b) })
 	return sums, r.fail("report", err)
 }
 
 // Totals returns the sums by currency and status, sorted by these. The error is
 // a [*StoreError].
 func (r *Reader) Totals(ctx context.Context) ([]Total, error) {
-	totals, err := collect(ctx, r.db, scanTotal, selectTotals)
+	q := Query{Group: []string{"status"}}
+	query, args, err := q.statement(r.text)
+	if err != nil {
+		return nil, err
+	}
+	totals, err := collect(ctx, r.db, scanTotal, r.rebind(query), args...)
 	slices.SortFunc(totals, func(a, b Total) int {
 		return slices.Compare([]string{a.Currency, a.Status}, []string{b.Currency, b.Status})
 	})
 	return totals, r.fail("totals", err)
 }
 
-// order is by what a report is sorted. Databases may sort texts in other ways.
-func (s *Sum) order() []string {
-	return []string{s.Account, s.ProgramID, s.Day, s.WebsiteID, s.SubID, s.Currency, s.Status}
+// compare is by what a report is sorted. Databases may sort texts in other ways.
+func (s *Sum) compare(o *Sum) int {
+	return cmp.Or(strings.Compare(s.Account, o.Account), strings.Compare(s.ProgramID, o.ProgramID), strings.Compare(s.Day, o.Day),
+		strings.Compare(s.WebsiteID, o.WebsiteID), strings.Compare(s.SubID, o.SubID), strings.Compare(s.Currency, o.Currency),
+		strings.Compare(s.Status, o.Status))
 }
 
-// where returns the conditions, each with a leading AND, and their arguments.
-func (f *Filter) where(text func(string) string) (string, []any, error) {
+// where returns the conditions on sums, or orders, of a level, each with a leading
+// AND, and their arguments, as the books store texts.
+func (q *Query) where(text func(string) string, level int64) (string, []any, error) {
+	f := &q.Filter
 	if err := errors.Join(checkDay("from", f.From), checkDay("to", f.To)); err != nil {
 		return "", nil, err
 	}
-	var conditions []string
+	where, args := dimensionWhere(text, f, q.LinkID)
+	if where != "" {
+		if level != inFull {
+			where += onLevel[level]
+		}
+		where = " AND dimension_id IN (SELECT id FROM commission_dimensions WHERE " + where + ")"
+	}
+	more, moreArgs := f.numbersWhere(text)
+	return where + more, append(args, moreArgs...), nil
+}
+
+// onLevel leaves out of dimensions those of other levels.
+var onLevel = map[int64]string{
+	byProgram: " AND website_id = '' AND sub_id = '' AND link_id = ''", bySubID: " AND program_id = '' AND website_id = '' AND link_id = ''",
+	byWebsite: " AND program_id = '' AND sub_id = '' AND link_id = ''", byLink: " AND program_id = '' AND website_id = '' AND sub_id = ''",
+}
+
+// dimensionWhere returns the condition on dimensions, "" for none.
+func dimensionWhere(text func(string) string, f *Filter, link string) (string, []any) {
+	var all []string
 	var args []any
-	for _, c := range []struct{ condition, value string }{
-		{"d.account = ?", f.Account}, {"d.program_id = ?", f.ProgramID}, {"d.website_id = ?", f.WebsiteID},
-		{"d.sub_id = ?", f.SubID}, {"s.currency = ?", f.Currency}, {"s.status = ?", statusValue(f.Status)},
-		{"s.day >= ?", f.From}, {"s.day <> '' AND s.day <= ?", f.To},
+	for _, c := range []struct{ column, value string }{
+		{"account", f.Account}, {"program_id", f.ProgramID}, {"website_id", f.WebsiteID}, {"sub_id", f.SubID}, {"link_id", link},
 	} {
 		if c.value != "" {
-			conditions, args = append(conditions, " AND "+c.condition), append(args, text(c.value))
+			all, args = append(all, c.column+" = ?"), append(args, text(c.value))
 		}
 	}
-	return strings.Join(conditions, ""), args, nil
+	return strings.Join(all, " AND "), args
+}
+
+// numbersWhere returns the conditions on currency, status and day.
+func (f *Filter) numbersWhere(text func(string) string) (where string, args []any) {
+	for _, c := range []struct{ column, value string }{{"currency", f.Currency}, {"status", statusValue(f.Status)}} {
+		if c.value != "" {
+			where += " AND " + c.column + " = (SELECT id FROM commission_texts WHERE text = ?)"
+			args = append(args, text(c.value))
+		}
+	}
+	if f.From != "" {
+		where, args = where+" AND day >= ?", append(args, dayOf(f.From))
+	}
+	if f.To != "" {
+		where, args = where+" AND day > 0 AND day <= ?", append(args, dayOf(f.To))
+	}
+	return where, args
 }
 
 func checkDay(field, s string) error {
@@ -140,7 +178,7 @@ func statusName(value string) string {
 func scanSum(rows *sql.Rows) (Sum, error) {
 	var s Sum
 	var amount, commission int64
-	err := rows.Scan(&s.Account, &s.ProgramID, &s.Day, &s.WebsiteID, &s.SubID, &s.Currency, &s.Status, &s.Orders, &amount, &commission)
+	err := rows.Scan(&s.Account, &s.ProgramID, (*dayColumn)(&s.Day), &s.WebsiteID, &s.SubID, &s.Status, &s.Currency, &s.Orders, &amount, &commission)
 	s.StatusName = statusName(s.Status)
 	s.OrderAmount, s.Commission = schema.MoneyFromCents(amount), schema.MoneyFromCents(commission)
 	return s, err
@@ -149,7 +187,7 @@ func scanSum(rows *sql.Rows) (Sum, error) {
 func scanTotal(rows *sql.Rows) (Total, error) {
 	var t Total
 	var amount, commission int64
-	err := rows.Scan(&t.Currency, &t.Status, &t.Orders, &amount, &commission)
+	err := rows.Scan(&t.Status, &t.Currency, &t.Orders, &amount, &commission)
 	t.StatusName = statusName(t.Status)
 	t.OrderAmount, t.Commission = schema.MoneyFromCents(amount), schema.MoneyFromCents(commission)
 	return t, err

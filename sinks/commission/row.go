@@ -3,7 +3,6 @@ package commission
 import (
 	"database/sql"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -14,58 +13,63 @@ func stamp(t time.Time) string { return t.UTC().Format(observedLayout) }
 
 func parseStamp(s string) (time.Time, error) { return time.Parse(observedLayout, s) }
 
-// orderColumns are those of commission_orders, in the order of [state.values].
-var orderColumns = join(
-	keyColumns, numbers("version", "sequence"), texts("observed_at"), numbers("vanished"),
-	texts("program_name", "website_id", "link_id", "sub_id", "day", "charge_day", "status", "currency"), numbers("order_amount", "commission"),
-	texts("estimated_currency"), numbers("estimated_amount", "estimated_commission"),
-	texts("confirmed_currency"), numbers("confirmed_amount", "confirmed_commission", "id"),
-	texts("approved_on", "ledger_account", "ledger_currency"), numbers("ledger_amount", "last_transaction", "closed_transaction", "dimension_id"),
+// stateColumns are those of commission_states, in the order of [state.values].
+var stateColumns = join(
+	numbers("id", "owner_id"), texts("order_sn"), numbers("dimension_id", "day", "charge_day", "approved_on", "version", "sequence"),
+	texts("observed_at"), numbers("vanished", "program_name", "status", "currency", "order_amount", "commission",
+		"estimated_currency", "estimated_amount", "estimated_commission",
+		"ledger_account", "ledger_currency", "ledger_amount", "last_transaction", "closed_transaction"),
 )
 
-var keyColumns = texts("account", "program_id", "order_sn")
+var keyColumns = join(numbers("owner_id"), texts("order_sn"))
 
-// upsertOrder replaces all that an event may change but the day, which hardly
-// ever changes: what is indexed and not named need not be written again.
-// upsertRedated replaces the day as well. An id stays.
-var upsertOrder, upsertRedated = upsert("id", "day"), upsert("id")
+// Columns of orders that never change, and those that hardly ever do: what is
+// indexed and not named in a statement need not be written again.
+var (
+	firmColumns = []string{"id", "owner_id", "order_sn", "closed_transaction"}
+	slowColumns = []string{"day", "dimension_id", "program_name", "estimated_currency", "estimated_amount", "estimated_commission"}
+)
 
-func upsert(except ...string) string {
-	var set []string
-	for _, c := range orderColumns[len(keyColumns):] {
-		if !slices.Contains(except, c.name) {
-			set = append(set, c.name+" = excluded."+c.name)
+// replaceStates returns rows that replace what an event may change, of orders that
+// are there; except are columns that stay.
+func replaceStates(d *dialect, except ...string) *rows {
+	var set []assignment
+	for _, c := range stateColumns {
+		if !slices.Contains(except, c.name) && !slices.Contains(firmColumns, c.name) {
+			set = append(set, assignment{c.name, d.given + "." + c.name})
 		}
 	}
-	return " ON CONFLICT (account, program_id, order_sn) DO UPDATE SET " + strings.Join(set, ", ")
+	return d.update("commission_states", stateColumns, 1, set)
 }
 
-func (s *state) values() []any {
+// values are those of a row; number gives the numbers of words.
+func (s *state) values(number func(string) int64) []any {
 	return []any{
-		s.key.Account, s.key.Program, s.key.OrderSn, int64(s.version), int64(s.sequence), stamp(s.observedAt), s.vanished,
-		s.programName, s.websiteID, s.linkID, s.subID, s.day, s.chargeDay,
-		s.counted.status, s.counted.currency, s.counted.amount, s.counted.commission,
-		s.estimated.currency, s.estimated.amount, s.estimated.commission,
-		s.confirmed.currency, s.confirmed.amount, s.confirmed.commission, s.id,
-		s.approvedOn, s.stands.account, s.stands.currency, s.stands.amount, s.lastTransaction, s.closedTransaction, s.dimensionIDs[inFull],
+		s.id, s.dimensionIDs[byProgram], s.key.OrderSn, s.dimensionIDs[inFull], s.day, s.chargeDay, s.approvedOn, int64(s.version), int64(s.sequence),
+		s.observed, s.vanished, number(s.programName), s.status, s.currency, s.counted.amount, s.counted.commission,
+		number(s.estimated.currency), s.estimated.amount, s.estimated.commission,
+		number(s.stands.account), number(s.stands.currency), s.stands.amount, s.lastTransaction, s.closedTransaction,
 	}
 }
 
 // selectKnown reads what [scanKnown] takes of the orders whose keys are k.
 const selectKnown = `
-SELECT o.account, o.program_id, o.order_sn, o.version, o.id, o.website_id, o.sub_id, o.link_id, o.day, o.charge_day, o.approved_on,
+SELECT o.owner_id, o.order_sn, o.version, o.id, o.program_name, o.dimension_id, o.day, o.charge_day, o.approved_on,
 	o.status, o.currency, o.order_amount, o.commission, o.estimated_currency, o.estimated_amount, o.estimated_commission,
 	o.ledger_account, o.ledger_currency, o.ledger_amount, o.last_transaction, o.closed_transaction
-FROM k JOIN commission_orders o ON o.account = k.account AND o.program_id = k.program_id AND o.order_sn = k.order_sn`
+FROM k JOIN commission_states o ON o.order_sn = k.order_sn AND o.owner_id = k.owner_id`
 
-// scanKnown reads the part of a state that the next one goes on from.
-func scanKnown(r *sql.Rows) (*state, error) {
+// scanKnown reads the part of a state that the next one goes on from; text gives
+// the words of numbers.
+func scanKnown(r *sql.Rows, text map[int64]string) (stateKey, *state, error) {
 	var s state
-	var version int64
-	err := r.Scan(&s.key.Account, &s.key.Program, &s.key.OrderSn, &version, &s.id, &s.websiteID, &s.subID, &s.linkID, &s.day, &s.chargeDay, &s.approvedOn,
-		&s.counted.status, &s.counted.currency, &s.counted.amount, &s.counted.commission,
-		&s.estimated.currency, &s.estimated.amount, &s.estimated.commission,
-		&s.stands.account, &s.stands.currency, &s.stands.amount, &s.lastTransaction, &s.closedTransaction)
-	s.version = uint64(version)
-	return &s, err
+	var k stateKey
+	var version, name, estimated, account, standing int64
+	err := r.Scan(&k.owner, &k.orderSn, &version, &s.id, &name, &s.dimensionIDs[inFull], &s.day, &s.chargeDay, &s.approvedOn,
+		&s.status, &s.currency, &s.counted.amount, &s.counted.commission, &estimated, &s.estimated.amount, &s.estimated.commission,
+		&account, &standing, &s.stands.amount, &s.lastTransaction, &s.closedTransaction)
+	s.version, s.programName = uint64(version), text[name]
+	s.counted.status, s.counted.currency, s.estimated.currency = text[s.status], text[s.currency], text[estimated]
+	s.stands.account, s.stands.currency = text[account], text[standing]
+	return k, &s, err
 }

@@ -2,7 +2,6 @@ package commission
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/orderwire/orderwire/schema"
@@ -14,10 +13,11 @@ type state struct {
 	version    uint64
 	sequence   uint64
 	observedAt time.Time
-	vanished   int64 // 1 when the network no longer knows the order, else 0
+	observed   string // as the books write it
+	vanished   int64  // 1 when the network no longer knows the order, else 0
 
 	programName, websiteID, linkID, subID string
-	day, chargeDay                        string
+	day, chargeDay                        int64 // as [dayOf]
 
 	counted   counted
 	estimated money
@@ -26,13 +26,28 @@ type state struct {
 	// What the books add to it:
 	id                int64
 	dimensionIDs      [levels]int64
-	approvedOn        string // day, "" when not approved
+	status, currency  int64 // numbers of what is counted
+	approvedOn        int64 // day, 0 when not approved
 	stands            standing
 	lastTransaction   int64 // its newest, 0 for none
 	closedTransaction int64 // its newest transaction in a closed month, 0 for none
-	fresh             bool  // not written yet
-	redated           bool  // the day is another one than in the database
+	created           bool  // by the batch
+	place             int   // among those that a batch changes, from 1
+	moved             bool  // some of slowColumns are others than in the database
 }
+
+// dimension returns the one of an order in full.
+func (s *state) dimension() dimension {
+	return dimension{s.key.Account, s.key.Program, s.websiteID, s.subID, s.linkID}
+}
+
+// stateKey is the key of an order in the books.
+type stateKey struct {
+	owner   int64 // number of account and program alone
+	orderSn string
+}
+
+func (s *state) stateKey() stateKey { return stateKey{s.dimensionIDs[byProgram], s.key.OrderSn} }
 
 // money is an amount and the commission on it, in hundredths of a currency.
 type money struct {
@@ -57,9 +72,9 @@ func newState(e *schema.Entry, text func(string) string) (state, error) {
 		return state{}, &EntryError{Sequence: e.Sequence, EventID: e.Event.ID, Cause: err}
 	}
 	s := state{
-		key: e.Event.Key(), version: d.Version, sequence: e.Sequence, observedAt: d.ObservedAt,
+		key: e.Event.Key(), version: d.Version, sequence: e.Sequence, observedAt: d.ObservedAt, observed: stamp(d.ObservedAt),
 		programName: o.ProgramName.String(), websiteID: o.WebsiteID.String(), linkID: o.LinkID.String(), subID: o.SubID.String(),
-		day: day(o.OrderTime), chargeDay: day(o.ChargeTime),
+		day: dayOf(o.OrderTime.String()), chargeDay: dayOf(o.ChargeTime.String()),
 		counted: count(o, estimated, confirmed), estimated: estimated, confirmed: confirmed,
 	}
 	if e.Event.Type == schema.OrderVanished {
@@ -118,20 +133,4 @@ func amounts(o *schema.Order) (estimated, confirmed money, err error) {
 		}
 	}
 	return estimated, confirmed, nil
-}
-
-// day returns the date of a time field as the network wrote it, "" when there
-// is none. What follows the date does not matter.
-func day(t schema.Text) string {
-	s := strings.TrimSpace(t.String())
-	if len(s) > len(time.DateOnly) {
-		if sep := s[len(time.DateOnly)]; sep != ' ' && sep != 'T' {
-			return ""
-		}
-		s = s[:len(time.DateOnly)]
-	}
-	if _, err := time.Parse(time.DateOnly, s); err != nil {
-		return ""
-	}
-	return s
 }

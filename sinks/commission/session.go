@@ -17,6 +17,8 @@ type writer struct {
 	wanted   []string // used, but not prepared yet
 	// fault is for tests: it fails before a statement or the commit. Nil: never.
 	fault func() error
+	// written is for benchmarks: it sees what is written. Nil: nobody does.
+	written func(*rows)
 }
 
 // session is a transaction of the writer. Its statements get a context without
@@ -115,6 +117,9 @@ func (s *session) each(ctx context.Context, r *rows, run func(st *sql.Stmt, args
 
 // write runs r as a statement that returns nothing.
 func (s *session) write(ctx context.Context, r *rows) error {
+	if s.written != nil {
+		s.written(r)
+	}
 	return s.each(ctx, r, func(st *sql.Stmt, args []any) error {
 		_, err := st.ExecContext(context.WithoutCancel(ctx), args...)
 		return err

@@ -5,10 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
-
-	"github.com/shopspring/decimal"
 
 	"github.com/orderwire/orderwire/schema"
 )
@@ -37,10 +36,6 @@ type StatementLine struct {
 const (
 	selectFrozen = "SELECT account, ledger_account, currency, opening, movement FROM ledger_closings WHERE month = ?"
 	selectMonth  = "SELECT closed_at, transactions, digest FROM ledger_months WHERE month = ?"
-	sumEntries   = `
-SELECT o.account, e.ledger_account, e.currency, CAST(SUM(e.amount) AS BIGINT)
-FROM ledger_transactions t JOIN commission_orders o ON o.id = t.order_id JOIN ledger_entries e ON e.transaction_id = t.id
-WHERE t.month = ? GROUP BY o.account, e.ledger_account, e.currency`
 )
 
 // Statement returns the opening, movement and closing of a month, YYYY-MM, for
@@ -120,49 +115,31 @@ func (r *Reader) CheckMonth(ctx context.Context, month string) (*Closing, error)
 		return nil, &MonthError{month, "was not closed", "there is nothing to check it against; close it with orderwire report close"}
 	}
 	const hint = "somebody has changed the database; restore it from a backup"
-	transactions, sum, err := digest(ctx, r.db, r.dialect, month)
+	read, err := readMonth(ctx, r.db, r.dialect, month)
 	if err != nil {
 		return nil, r.fail("check "+month, err)
 	}
-	if transactions != s.Closing.Transactions || sum != s.Closing.Digest {
+	if read.transactions != s.Closing.Transactions || read.digest != s.Closing.Digest {
 		return nil, &MonthError{month, fmt.Sprintf("holds %d transactions of digest %.12s…, and was closed with %d of %.12s…",
-			transactions, sum, s.Closing.Transactions, s.Closing.Digest), hint}
+			read.transactions, read.digest, s.Closing.Transactions, s.Closing.Digest), hint}
 	}
-	got, err := collect(ctx, r.db, scanMovement, r.rebind(sumEntries), month)
-	if err != nil {
-		return nil, r.fail("check "+month, err)
-	}
-	if different := s.differences(got); different != nil {
+	if different := s.differences(read.movements); different != nil {
 		return nil, &MonthError{month, "adds up differently in " + strings.Join(different, ", "), hint}
 	}
 	return s.Closing, nil
 }
 
-func scanMovement(rows *sql.Rows) (StatementLine, error) {
-	var l StatementLine
-	var amount int64
-	err := rows.Scan(&l.Account, &l.LedgerAccount, &l.Currency, &amount)
-	l.Movement = schema.MoneyFromCents(amount)
-	return l, err
-}
-
 // differences names the accounts whose movement is not what the entries give.
-func (s *Statement) differences(entries []StatementLine) []string {
-	left := map[string]decimal.Decimal{}
-	name := func(l *StatementLine) string {
-		return strings.Join([]string{l.Account, l.LedgerAccount, l.Currency}, "/")
-	}
+func (s *Statement) differences(movements map[balance]int64) []string {
+	left := maps.Clone(movements)
 	for i := range s.Lines {
-		left[name(&s.Lines[i])] = s.Lines[i].Movement.Decimal()
-	}
-	for i := range entries {
-		n := name(&entries[i])
-		left[n] = left[n].Sub(entries[i].Movement.Decimal())
+		l := &s.Lines[i]
+		left[balance{s.Month, l.Account, l.LedgerAccount, l.Currency}] -= hundredths(l.Movement)
 	}
 	var different []string
-	for n, amount := range left {
-		if !amount.IsZero() {
-			different = append(different, n)
+	for k, amount := range left {
+		if amount != 0 {
+			different = append(different, strings.Join([]string{k.account, k.ledgerAccount, k.currency}, "/"))
 		}
 	}
 	slices.Sort(different)

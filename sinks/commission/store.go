@@ -17,11 +17,12 @@ import (
 // write-ahead log grows to 128 MiB before it is copied back (32768 pages of
 // 4 KiB), which spares rows that change often from being written each time; a
 // fourth of that cost a third of the speed. The readers map up to 1 GiB of the
-// file into memory: a report reads many rows of it.
+// file into memory: a report reads many rows of it. What is needed for a moment,
+// to undo half a statement or to sort, stays in memory.
 const (
 	writerParams = "_txlock=immediate&_journal_mode=WAL&_synchronous=FULL&" +
-		"_pragma=cache_size(-65536)&_pragma=wal_autocheckpoint(32768)&_pragma=journal_size_limit(134217728)&"
-	readerParams = "mode=ro&_query_only=1&_pragma=mmap_size(1073741824)&"
+		"_pragma=cache_size(-131072)&_pragma=temp_store(2)&_pragma=wal_autocheckpoint(32768)&_pragma=journal_size_limit(134217728)&"
+	readerParams = "mode=ro&_query_only=1&_pragma=mmap_size(1073741824)&_pragma=temp_store(2)&"
 	commonParams = "_busy_timeout=5000&_dqs=0&_error_rc=1"
 
 	readerConnections = 4

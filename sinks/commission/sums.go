@@ -2,52 +2,22 @@ package commission
 
 import (
 	"cmp"
-	"context"
-	"database/sql"
 	"slices"
-	"strings"
-	"time"
-
-	"github.com/orderwire/orderwire/schema"
 )
 
-// Kinds of days that sums are kept by.
+// Kinds of days that sums are kept by, on each level: a report reads the one that
+// knows what it asks for. In full they are kept by day of posting alone; by the
+// other days there would be about as many as orders, which tell the same.
 const (
 	byOrderDay      int64 = 1
 	bySettlementDay int64 = 2
 	byPostingDay    int64 = 3
 )
 
-// Levels of detail. Each kind of day is kept on each of them: a report reads the
-// coarsest that knows what it asks for, which has far fewer rows. The number in
-// the database is that of the kind and three times that of the level.
-const (
-	inFull    = iota // by all of a dimension
-	byProgram        // by account and program
-	bySubID          // by account and sub id
-	levels
-)
-
-// dimension is what orders are summed up by, beside day, currency and status.
-// The books number them.
-type dimension struct{ account, program, website, subID, link string }
-
-// dimensions returns those of an order, by level.
-func (s *state) dimensions() [levels]dimension {
-	return [levels]dimension{
-		inFull:    {s.key.Account, s.key.Program, s.websiteID, s.subID, s.linkID},
-		byProgram: {account: s.key.Account, program: s.key.Program},
-		bySubID:   {account: s.key.Account, subID: s.subID},
-	}
-}
-
 // sumKey, settledKey and approvalKey are the keys of the tables of sums.
 type (
 	sumKey struct {
-		kind             int64
-		day              string
-		dimension        int64
-		currency, status string
+		kind, day, dimension, currency, status int64
 	}
 	settledKey  struct{ account, program, estimated, confirmed string }
 	approvalKey struct {
@@ -77,7 +47,7 @@ func newSums() sums {
 
 // replace takes an order's old state out and puts the new one in. An order that
 // is new has an old state without status.
-func (d *sums) replace(before, s *state, postedOn string) {
+func (d *sums) replace(before, s *state, postedOn int64) {
 	counts := before.counted != s.counted || before.dimensionIDs != s.dimensionIDs
 	if counts || before.day != s.day || before.chargeDay != s.chargeDay {
 		d.count(before, -1)
@@ -99,17 +69,21 @@ func (d *sums) replace(before, s *state, postedOn string) {
 
 func (d *sums) count(s *state, sign int64) {
 	d.add(byOrderDay, s.day, s, sign)
-	if s.chargeDay != "" {
+	if s.chargeDay != 0 {
 		d.add(bySettlementDay, s.chargeDay, s, sign)
 	}
 }
 
-func (d *sums) add(kind int64, day string, s *state, sign int64) {
+func (d *sums) add(kind, day int64, s *state, sign int64) {
 	if s.version == 0 {
 		return
 	}
+	k := sumKey{day: day, currency: s.currency, status: s.status}
 	for level, id := range s.dimensionIDs {
-		k := sumKey{kind + 3*int64(level), day, id, s.counted.currency, s.counted.status}
+		if level == inFull && kind != byPostingDay {
+			continue
+		}
+		k.kind, k.dimension = kind+3*int64(level), id
 		have := d.byDay[k]
 		d.byDay[k] = sum{have.orders + sign, have.amount + sign*s.counted.amount, have.commission + sign*s.counted.commission}
 	}
@@ -130,38 +104,59 @@ func (d *sums) settle(s *state, sign int64) {
 }
 
 func (d *sums) approve(s *state, sign int64) {
-	if days, ok := daysBetween(s.day, s.approvedOn); ok {
+	if s.day != 0 && s.approvedOn != 0 {
+		days := daysFrom(s.day, s.approvedOn)
 		d.approvals[approvalKey{s.key.Account, s.key.Program, max(0, days)}] += sign
 	}
 }
 
-// daysBetween counts the days from one to the other; not ok when one is "".
-func daysBetween(from, to string) (days int64, ok bool) {
-	since, errFrom := time.Parse(time.DateOnly, from)
-	until, errTo := time.Parse(time.DateOnly, to)
-	return int64(until.Sub(since) / (24 * time.Hour)), errFrom == nil && errTo == nil
-}
-
 var (
-	sumColumns      = join(numbers("kind"), texts("day"), numbers("dimension_id"), texts("currency", "status"), numbers("orders", "order_amount", "commission"))
+	sumColumns      = numbers("kind", "day", "dimension_id", "currency", "status", "orders", "order_amount", "commission")
 	settledColumns  = join(texts("account", "program_id", "estimated_currency", "confirmed_currency"), numbers("orders", "estimated_amount", "estimated_commission", "confirmed_amount", "confirmed_commission"))
 	approvalColumns = join(texts("account", "program_id"), numbers("days", "orders"))
 )
 
-// adding returns rows that are added to those that are there under the same key,
-// which are the first columns.
-func adding(table string, columns []column, key int) *rows {
-	set := make([]string, 0, len(columns)-key)
-	for _, c := range columns[key:] {
-		set = append(set, c.name+" = "+table+"."+c.name+" + excluded."+c.name)
+// adding is what rows of sums become that are there already.
+func adding(table, given string, columns []column) []assignment {
+	set := make([]assignment, len(columns))
+	for i, c := range columns {
+		set[i] = assignment{c.name, table + "." + c.name + " + " + given + "." + c.name}
 	}
-	return insert(table, columns, " ON CONFLICT ("+columnNames(columns[:key])+") DO UPDATE SET "+strings.Join(set, ", "))
+	return set
 }
 
-// rows returns the statements for the differences. The rows of a day stand
-// beside each other in the database, so they are sorted.
-func (d *sums) rows() []*rows {
-	byDay, settledRows := adding("commission_sums", sumColumns, 5), adding("commission_settled", settledColumns, 4)
+// upsertSums returns rows that are added to those that are there under the same
+// key, which are the first columns.
+func upsertSums(table string, columns []column, key int) *rows {
+	return upsert(table, columns, key, adding(table, "excluded", columns[key:]))
+}
+
+// sumKeys are keys of sums that are in the database for certain: rows of sums are
+// never taken away.
+type sumKeys struct {
+	known map[sumKey]struct{}
+	fresh []sumKey // of a batch
+}
+
+// mostSumKeys bounds the memory of the known ones.
+const mostSumKeys = 200_000
+
+func (k *sumKeys) keep() {
+	if len(k.known) > mostSumKeys {
+		clear(k.known)
+	}
+	for _, key := range k.fresh {
+		k.known[key] = struct{}{}
+	}
+}
+
+// rows yields the statements for the differences. The rows of a day stand beside
+// each other in the database, so they are sorted.
+func (d *sums) rows(at *dialect, there *sumKeys, yield func(*rows)) {
+	const table, key = "commission_totals", 5
+	byDay := upsertSums(table, sumColumns, key)
+	known := at.update(table, sumColumns, key, adding(table, at.given, sumColumns[key:]))
+	there.fresh = there.fresh[:0]
 	keys := make([]sumKey, 0, len(d.byDay))
 	for k, v := range d.byDay {
 		if v != (sum{}) {
@@ -170,113 +165,45 @@ func (d *sums) rows() []*rows {
 	}
 	slices.SortFunc(keys, compareSums)
 	for _, k := range keys {
-		v := d.byDay[k]
-		byDay.add(k.kind, k.day, k.dimension, k.currency, k.status, v.orders, v.amount, v.commission)
+		to, v := byDay, d.byDay[k]
+		if _, found := there.known[k]; found {
+			to = known
+		} else {
+			there.fresh = append(there.fresh, k)
+		}
+		to.reserve(len(keys))
+		to.add(k.kind, k.day, k.dimension, k.currency, k.status, v.orders, v.amount, v.commission)
 	}
+	yield(known)
+	yield(byDay)
+	settledRows := upsertSums("commission_settled", settledColumns, 4)
 	for k, v := range d.settled {
 		if v != (settled{}) {
 			settledRows.add(k.account, k.program, k.estimated, k.confirmed, v.orders,
 				v.estimated.amount, v.estimated.commission, v.confirmed.amount, v.confirmed.commission)
 		}
 	}
-	approvals := adding("commission_approvals", approvalColumns, 3)
+	approvals := upsertSums("commission_approvals", approvalColumns, 3)
 	for k, n := range d.approvals {
 		if n != 0 {
 			approvals.add(k.account, k.program, k.days, n)
 		}
 	}
-	return []*rows{byDay, settledRows, approvals}
+	yield(settledRows)
+	yield(approvals)
 }
 
 func compareSums(a, b sumKey) int {
-	return cmp.Or(cmp.Compare(a.kind, b.kind), strings.Compare(a.day, b.day), cmp.Compare(a.dimension, b.dimension),
-		strings.Compare(a.currency, b.currency), strings.Compare(a.status, b.status))
-}
-
-// dimensions are the numbers that are known, and those that a batch gives out.
-type dimensions struct {
-	known map[dimension]int64
-	fresh map[dimension]int64
-}
-
-// mostDimensions bounds the memory of the known ones.
-const mostDimensions = 100_000
-
-var (
-	dimensionTexts   = texts("account", "program_id", "website_id", "sub_id", "link_id")
-	dimensionColumns = join(numbers("id"), dimensionTexts)
-)
-
-const selectDimensions = `
-SELECT d.id, d.account, d.program_id, d.website_id, d.sub_id, d.link_id FROM k JOIN commission_dimensions d
-ON d.account = k.account AND d.program_id = k.program_id AND d.website_id = k.website_id AND d.sub_id = k.sub_id AND d.link_id = k.link_id`
-
-// load reads the numbers of the dimensions of a batch, and of the orders that are
-// there.
-func (d *dimensions) load(ctx context.Context, s *session, states []state, known map[schema.OrderKey]*state) error {
-	if len(d.known) > mostDimensions {
-		clear(d.known)
+	switch {
+	case a.kind != b.kind:
+		return cmp.Compare(a.kind, b.kind)
+	case a.day != b.day:
+		return cmp.Compare(a.day, b.day)
+	case a.dimension != b.dimension:
+		return cmp.Compare(a.dimension, b.dimension)
+	case a.currency != b.currency:
+		return cmp.Compare(a.currency, b.currency)
+	default:
+		return cmp.Compare(a.status, b.status)
 	}
-	d.fresh = map[dimension]int64{}
-	wanted, asked := lookup(dimensionTexts, selectDimensions), map[dimension]bool{}
-	ask := func(s *state) {
-		for _, k := range s.dimensions() {
-			if _, known := d.known[k]; !known && !asked[k] {
-				asked[k] = true
-				wanted.add(k.account, k.program, k.website, k.subID, k.link)
-			}
-		}
-	}
-	for i := range states {
-		ask(&states[i])
-	}
-	for _, before := range known {
-		if before != nil {
-			ask(before)
-		}
-	}
-	return s.read(ctx, wanted, func(r *sql.Rows) error {
-		var id int64
-		var k dimension
-		err := r.Scan(&id, &k.account, &k.program, &k.website, &k.subID, &k.link)
-		d.known[k] = id
-		return err
-	})
-}
-
-// numbers returns the numbers of an order's dimensions, by level.
-func (d *dimensions) numbers(s *state, last *int64) (ids [levels]int64) {
-	for level, k := range s.dimensions() {
-		ids[level] = d.number(k, last)
-	}
-	return ids
-}
-
-// number returns the number of a dimension, the next one when it has none.
-func (d *dimensions) number(k dimension, last *int64) int64 {
-	if id, known := d.known[k]; known {
-		return id
-	}
-	if id, known := d.fresh[k]; known {
-		return id
-	}
-	*last++
-	d.fresh[k] = *last
-	return *last
-}
-
-func (d *dimensions) rows() *rows {
-	r := insert("commission_dimensions", dimensionColumns, "")
-	for k, id := range d.fresh {
-		r.add(id, k.account, k.program, k.website, k.subID, k.link)
-	}
-	return r
-}
-
-// keep remembers the numbers given out, when they are on disk.
-func (d *dimensions) keep() {
-	for k, id := range d.fresh {
-		d.known[k] = id
-	}
-	d.fresh = nil
 }

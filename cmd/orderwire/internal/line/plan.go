@@ -83,6 +83,7 @@ func (l *Line) planCommission(_ context.Context, c *config.Config) error {
 		l.place(func() { l.books = b })
 		return fed(pipeline.NewRunner(pipeline.RunnerConfig{
 			Name: string(Commission), Sink: l.traced(string(Commission), b), Follow: l.orders.Follow, Bury: l.orders.Bury,
+			MaxBatch:  commission.GoodBatch,
 			Retention: l.commissionRetention(c), Logger: l.log,
 		}), func() error {
 			l.place(func() { l.books = nil })

@@ -1,0 +1,112 @@
+package commission
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+)
+
+// made is a report of a benchmark; make returns how many rows it has.
+type made struct {
+	name string
+	make func(context.Context, *Reader) (int, error)
+}
+
+// reportTimes makes each report three times, logs the middle of the times, and
+// returns the longest of these; of those that list orders or cells by the hundred
+// thousand only the log.
+func reportTimes(b *testing.B, r *Reader) (longest time.Duration) {
+	for _, v := range slices.Concat(summaries(), searches()) {
+		longest = max(longest, timed(b, r, v))
+	}
+	timed(b, r, made{"report of everything", func(ctx context.Context, r *Reader) (int, error) { return rowsOf(r.Report(ctx, Filter{})) }})
+	return longest
+}
+
+func timed(b *testing.B, r *Reader, v made) time.Duration {
+	var took []time.Duration
+	var n int
+	for range 3 {
+		start := time.Now()
+		var err error
+		if n, err = v.make(b.Context(), r); err != nil {
+			b.Fatal(err)
+		}
+		took = append(took, time.Since(start))
+	}
+	slices.Sort(took)
+	b.Logf("%-34s %6d rows %8s", v.name, n, took[1].Round(100*time.Microsecond))
+	return took[1]
+}
+
+func earnings(name string, q Query) made {
+	return made{name, func(ctx context.Context, r *Reader) (int, error) { return rowsOf(r.Earnings(ctx, q)) }}
+}
+
+func summaries() []made {
+	return []made{
+		{"report: a week of a program", func(ctx context.Context, r *Reader) (int, error) {
+			return rowsOf(r.Report(ctx, Filter{ProgramID: "100", From: "2026-03-08", To: "2026-03-14"}))
+		}},
+		{"totals", func(ctx context.Context, r *Reader) (int, error) { return rowsOf(r.Totals(ctx)) }},
+		earnings("by month and program", Query{Group: []string{"month", "program"}}),
+		earnings("by day and status", Query{Group: []string{"day", "status"}}),
+		earnings("by day of settlement", Query{By: BySettlement, Group: []string{"day"}}),
+		earnings("by day of posting", Query{By: ByPosting, Group: []string{"day"}}),
+		earnings("by month of posting and website", Query{By: ByPosting, Group: []string{"month", "website"}}),
+		earnings("by sub id", Query{Group: []string{"sub_id", "status"}}),
+		earnings("by website", Query{Group: []string{"website"}}),
+		earnings("by link and day", Query{Group: []string{"link", "day"}}),
+		earnings("by program and sub id", Query{Group: []string{"program", "sub_id"}}),
+		earnings("by month, program and sub id", Query{Group: []string{"month", "program", "sub_id"}}),
+		earnings("the same by settlement", Query{By: BySettlement, Group: []string{"month", "program", "sub_id"}}),
+		earnings("the same by posting", Query{By: ByPosting, Group: []string{"month", "program", "sub_id"}}),
+		earnings("a sub id by program and day", Query{Filter: Filter{SubID: "campaign-3"}, Group: []string{"program", "day"}}),
+		{"statement", func(ctx context.Context, r *Reader) (int, error) {
+			s, err := r.Statement(ctx, "2026-05", "")
+			if err != nil {
+				return 0, err
+			}
+			return len(s.Lines), nil
+		}},
+		{"ageing", func(ctx context.Context, r *Reader) (int, error) {
+			return rowsOf(r.Ageing(ctx, Filter{}, "2026-05-15"))
+		}},
+		{"reversals", func(ctx context.Context, r *Reader) (int, error) { return rowsOf(r.Reversals(ctx, Filter{})) }},
+		{"overdue", func(ctx context.Context, r *Reader) (int, error) {
+			return rowsOf(r.Overdue(ctx, Filter{}, "2026-05-15"))
+		}},
+		{"estimated against confirmed", func(ctx context.Context, r *Reader) (int, error) {
+			return rowsOf(r.EstimatedAndConfirmed(ctx, Filter{}))
+		}},
+	}
+}
+
+func searches() []made {
+	var all []made
+	for _, v := range []struct {
+		name string
+		f    OrderFilter
+	}{
+		{"orders: first page", OrderFilter{}},
+		{"orders: newest first", OrderFilter{Newest: true}},
+		{"orders: page 100", OrderFilter{Offset: 99 * fewOrders}},
+		{"orders: a number", OrderFilter{OrderSn: "202603010000000777"}},
+		{"orders: begin of numbers", OrderFilter{OrderSn: "20260301000000"}},
+		{"orders: end of numbers", OrderFilter{OrderSn: "777"}},
+		{"orders: a sub id", OrderFilter{Filter: Filter{SubID: "campaign-3"}}},
+		{"orders: a sub id, newest first", OrderFilter{Filter: Filter{SubID: "campaign-3"}, Newest: true}},
+		{"orders: a program and status", OrderFilter{Filter: Filter{ProgramID: "100", Status: "Approved"}}},
+		{"orders: a week", OrderFilter{Filter: Filter{From: "2026-03-08", To: "2026-03-14"}}},
+		{"orders: nothing found", OrderFilter{Filter: Filter{SubID: "none"}}},
+	} {
+		all = append(all, made{v.name, func(ctx context.Context, r *Reader) (int, error) {
+			orders, _, err := r.Orders(ctx, v.f)
+			return len(orders), err
+		}})
+	}
+	return all
+}
+
+func rowsOf[T any](all []T, err error) (int, error) { return len(all), err }

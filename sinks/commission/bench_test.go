@@ -29,7 +29,7 @@ func history(n int) []schema.Entry {
 	return all
 }
 
-// BenchmarkWrite posts batches of 2000 events, each batch on disk.
+// BenchmarkWrite posts batches of GoodBatch events, each batch on disk.
 func BenchmarkWrite(b *testing.B) {
 	for _, orders := range []int{4_000, 40_000} {
 		b.Run(fmt.Sprintf("orders=%d", orders), func(b *testing.B) {

@@ -59,7 +59,7 @@ func Open(ctx context.Context, dsn string, with ...Option) (*Books, error) {
 
 // GoodBatch is how many events one Write should get at most: with more of them
 // fewer rows of sums are written for each, but a batch that fails is longer.
-const GoodBatch = 2000
+const GoodBatch = 5000
 
 // Write posts a batch and moves the position behind it, in one transaction that
 // is on disk when Write returns; after an error nothing of the batch is there.

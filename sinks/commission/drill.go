@@ -41,10 +41,21 @@ func DrillFields() []string {
 	return []string{"charge_day", "currency", "day", "estimated_currency", "link_id", "program_id", "status", "sub_id", "website_id"}
 }
 
-// drillSorts are what orders can be sorted by.
-var drillSorts = map[string]string{
-	"order": "order_sn", "account": "account", "program": "program_id", "sub_id": "sub_id", "day": "day", "status": "status",
-	"order_amount": "order_amount", "commission": "commission", "currency": "currency", "events": "version",
+// drillSort is what orders are sorted by, and the table beside theirs that has it.
+type drillSort struct{ expression, join string }
+
+const (
+	joinDimensions = " JOIN commission_dimensions d ON d.id = o.dimension_id"
+	joinStatus     = " JOIN commission_texts s ON s.id = o.status"
+	joinCurrency   = " JOIN commission_texts c ON c.id = o.currency"
+)
+
+// drillSorts are what orders can be sorted by, with the names of selectFound.
+var drillSorts = map[string]drillSort{
+	"": {"o.sequence DESC", ""}, "order": {"o.order_sn", ""}, "day": {"o.day", ""}, "events": {"o.version", ""},
+	"order_amount": {"o.order_amount", ""}, "commission": {"o.commission", ""},
+	"account": {"d.account", joinDimensions}, "program": {"d.program_id", joinDimensions}, "sub_id": {"d.sub_id", joinDimensions},
+	"status": {"s.text", joinStatus}, "currency": {"c.text", joinCurrency},
 }
 
 // DrillSorts returns what orders can be sorted by, sorted.
@@ -59,41 +70,39 @@ type Drilled struct {
 	Sums   []Total // by currency, without a status, of all pages; nil unless asked for
 }
 
-const drilledColumns = "account, program_id, order_sn, version, sequence, observed_at, vanished, program_name, website_id, sub_id, " +
-	"day, status, currency, order_amount, commission"
-
 // Drill returns a page of the orders that d chooses. The error is a
 // [*FilterError] or a [*StoreError].
 func (r *Reader) Drill(ctx context.Context, d Drill) (*Drilled, error) {
-	where, args, err := d.conditions(r.text)
+	where, args, err := d.conditions(func(s string) string { return r.text(storable(s)) })
 	if err != nil {
 		return nil, err
 	}
-	order, known := drillSorts[d.Sort]
-	switch {
-	case d.Sort == "":
-		order = "sequence DESC"
-	case !known:
+	by, known := drillSorts[d.Sort]
+	if !known {
 		return nil, &FilterError{Field: "sort", Problem: "cannot be " + d.Sort + "; write one of " + strings.Join(DrillSorts(), ", ")}
-	case d.Descending:
-		order += " DESC"
+	}
+	if d.Descending && d.Sort != "" {
+		by.expression += " DESC"
 	}
 	found := &Drilled{}
 	if err := r.total(ctx, found, d.Sums, where, args); err != nil {
 		return nil, r.fail("count orders", err)
 	}
-	query := "SELECT " + drilledColumns + " FROM commission_orders" + where + " ORDER BY " + order + ", account, program_id, order_sn LIMIT ? OFFSET ?"
+	query := "WITH f AS (SELECT o.id FROM commission_states o" + by.join + where + " ORDER BY " + by.expression + ", o.id LIMIT ? OFFSET ?)" +
+		selectFound + by.expression + ", o.id"
 	limit := cmp.Or(max(d.Limit, 0), fewOrders)
-	found.Orders, err = collect(ctx, r.db, scanDrilled, r.rebind(query), append(args, int64(limit), int64(max(d.Offset, 0)))...)
+	found.Orders, err = collect(ctx, r.db, scanOrder, r.rebind(query), append(args, int64(limit), int64(max(d.Offset, 0)))...)
 	return found, r.fail("search orders", err)
 }
 
 // total counts the orders, and adds them up when sums are asked for.
 func (r *Reader) total(ctx context.Context, found *Drilled, sums bool, where string, args []any) (err error) {
 	if !sums {
-		return r.db.QueryRowContext(ctx, r.rebind("SELECT COUNT(*) FROM commission_orders"+where), args...).Scan(&found.Total)
+		return r.db.QueryRowContext(ctx, r.rebind("SELECT COUNT(*) FROM commission_states o"+where), args...).Scan(&found.Total)
 	}
-	query := "SELECT currency, COUNT(*), CAST(SUM(order_amount) AS BIGINT), CAST(SUM(commission) AS BIGINT) FROM commission_orders" + where + " GROUP BY currency"
+	query := "SELECT c.text, o.orders, o.order_amount, o.commission FROM (SELECT currency, COUNT(*) AS orders, " +
+		"CAST(SUM(order_amount) AS BIGINT) AS order_amount, CAST(SUM(commission) AS BIGINT) AS commission FROM commission_states o" + where +
+		" GROUP BY currency) AS o" + joinCurrency
 	found.Sums, err = collect(ctx, r.db, func(rows *sql.Rows) (t Total, err error) {
 		var amount, commission int64
 		err = rows.Scan(&t.Currency, &t.Orders, &amount, &commission)
@@ -107,37 +116,47 @@ func (r *Reader) total(ctx context.Context, found *Drilled, sums bool, where str
 	return err
 }
 
-// conditions returns the condition, with its leading WHERE, and its arguments, as
-// the books store texts.
+// conditions returns the condition on commission_states, named o, with its leading
+// WHERE, and its arguments.
 func (d *Drill) conditions(text func(string) string) (string, []any, error) {
-	day := "day"
+	day := "o.day"
 	switch d.By {
 	case "", ByOrder:
 	case BySettlement:
-		day = "charge_day"
+		day = "o.charge_day"
 	default:
 		return "", nil, &FilterError{Field: "by", Problem: "cannot be " + d.By + "; write order or settlement"}
 	}
 	if err := errors.Join(checkDay("from", d.From), checkDay("to", d.To)); err != nil {
 		return "", nil, err
 	}
-	all, err := d.fixed()
+	dimensions, args := dimensionWhere(text, &d.Filter, d.LinkID)
+	all, ofDimension, err := d.fixed()
 	if err != nil {
 		return "", nil, err
 	}
-	part := ""
-	if d.OrderSn != "" {
-		part = "%" + likely.Replace(d.OrderSn) + "%"
+	if dimensions != "" {
+		ofDimension = append(ofDimension, dimensions)
 	}
-	var args []any
-	for _, c := range []struct{ condition, value string }{
-		{"account = ?", d.Account}, {"program_id = ?", d.ProgramID}, {"website_id = ?", d.WebsiteID}, {"sub_id = ?", d.SubID},
-		{"link_id = ?", d.LinkID}, {"currency = ?", d.Currency}, {"estimated_currency = ?", d.EstimatedCurrency}, {"status = ?", statusValue(d.Status)},
-		{day + " >= ?", d.From}, {day + " <> '' AND " + day + " <= ?", d.To}, {`order_sn LIKE ? ESCAPE '\'`, part},
+	if len(ofDimension) > 0 {
+		all = slices.Insert(all, 0, "o.dimension_id IN (SELECT id FROM commission_dimensions WHERE "+strings.Join(ofDimension, " AND ")+")")
+	}
+	add := func(condition string, value any) { all, args = append(all, condition), append(args, value) }
+	for _, c := range []struct{ column, value string }{
+		{"o.currency", d.Currency}, {"o.estimated_currency", d.EstimatedCurrency}, {"o.status", statusValue(d.Status)},
 	} {
 		if c.value != "" {
-			all, args = append(all, c.condition), append(args, text(storable(c.value)))
+			add(c.column+" = (SELECT id FROM commission_texts WHERE text = ?)", text(c.value))
 		}
+	}
+	if d.From != "" {
+		add(day+" >= ?", dayOf(d.From))
+	}
+	if d.To != "" {
+		add(day+" > 0 AND "+day+" <= ?", dayOf(d.To))
+	}
+	if d.OrderSn != "" {
+		add(`o.order_sn LIKE ? ESCAPE '\'`, text("%"+likely.Replace(d.OrderSn)+"%"))
 	}
 	if all == nil {
 		return "", nil, nil
@@ -145,37 +164,34 @@ func (d *Drill) conditions(text func(string) string) (string, []any, error) {
 	return " WHERE " + strings.Join(all, " AND "), args, nil
 }
 
-func scanDrilled(rows *sql.Rows) (Order, error) {
-	var o Order
-	var version, sequence, vanished, amount, commission int64
-	err := rows.Scan(&o.Key.Account, &o.Key.Program, &o.Key.OrderSn, &version, &sequence, &o.ObservedAt, &vanished, &o.ProgramName,
-		&o.WebsiteID, &o.SubID, &o.Day, &o.Status, &o.Currency, &amount, &commission)
-	o.Version, o.Sequence, o.Vanished = uint64(version), uint64(sequence), vanished != 0
-	o.StatusName = statusName(o.Status)
-	o.OrderAmount, o.Commission = schema.MoneyFromCents(amount), schema.MoneyFromCents(commission)
-	return o, err
-}
-
-// fixed returns the conditions that take no value.
-func (d *Drill) fixed() (all []string, err error) {
+// fixed returns the conditions that take no value: those on the order, and those on
+// its dimension.
+func (d *Drill) fixed() (ofOrder, ofDimension []string, err error) {
+	const texts = "(SELECT id FROM commission_texts WHERE text "
 	switch d.Outcome {
 	case "":
 	case OutcomeSettled:
-		all = append(all, "status IN ('1', '2')")
+		ofOrder = append(ofOrder, "o.status IN "+texts+"IN ('1', '2'))")
 	case OutcomeLost:
-		all = append(all, "status NOT IN ('0', '1', '2')")
+		ofOrder = append(ofOrder, "o.status IN "+texts+"NOT IN ('0', '1', '2'))")
 	default:
-		return nil, &FilterError{Field: "outcome", Problem: "cannot be " + d.Outcome + "; write settled or lost"}
+		return nil, nil, &FilterError{Field: "outcome", Problem: "cannot be " + d.Outcome + "; write settled or lost"}
 	}
 	for i, name := range slices.Concat(d.Without, d.With) {
-		if !slices.Contains(DrillFields(), name) {
-			return nil, &FilterError{Field: "without", Problem: "cannot be " + name + "; write some of " + strings.Join(DrillFields(), ", ")}
-		}
+		is := "<> "
 		if i < len(d.Without) {
-			all = append(all, name+" = ''")
-		} else {
-			all = append(all, name+" <> ''")
+			is = "= "
+		}
+		switch name {
+		case "day", "charge_day":
+			ofOrder = append(ofOrder, "o."+name+" "+is+"0")
+		case "currency", "estimated_currency", "status":
+			ofOrder = append(ofOrder, "o."+name+" IN "+texts+is+"'')")
+		case "link_id", "program_id", "sub_id", "website_id":
+			ofDimension = append(ofDimension, name+" "+is+"''")
+		default:
+			return nil, nil, &FilterError{Field: "without", Problem: "cannot be " + name + "; write some of " + strings.Join(DrillFields(), ", ")}
 		}
 	}
-	return all, nil
+	return ofOrder, ofDimension, nil
 }

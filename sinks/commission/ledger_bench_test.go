@@ -89,7 +89,7 @@ func (g *traffic) entry(e seen) schema.Entry {
 	return entryAt(seen, schema.StatusChanged, uint64(g.next)+1, version, o)
 }
 
-// BenchmarkLedger posts events in batches of 2000, each on disk; after each of them
+// BenchmarkLedger posts events in batches of GoodBatch, each on disk; after each of them
 // the bare driver inserts the very rows that this has written into tables without a
 // key of another database; then every report is made.
 func BenchmarkLedger(b *testing.B) {

@@ -83,8 +83,23 @@ func summaries() []made {
 	}
 }
 
+func drill(name string, d Drill) made {
+	d.Sums = true
+	return made{"drill: " + name, func(ctx context.Context, r *Reader) (int, error) {
+		found, err := r.Drill(ctx, d)
+		if err != nil {
+			return 0, err
+		}
+		return len(found.Orders), nil
+	}}
+}
+
 func searches() []made {
-	var all []made
+	all := []made{
+		drill("all orders with their sums", Drill{}), drill("all by commission", Drill{Sort: "commission", Descending: true}),
+		drill("all by sub id", Drill{Sort: "sub_id"}), drill("settled of a program", Drill{OrderFilter: OrderFilter{Filter: Filter{ProgramID: "100"}}, Outcome: OutcomeSettled}),
+		drill("a day of settlement", Drill{OrderFilter: OrderFilter{Filter: Filter{From: "2026-04-10", To: "2026-04-10"}}, By: BySettlement}),
+	}
 	for _, v := range []struct {
 		name string
 		f    OrderFilter

@@ -129,6 +129,10 @@ var postgresPlans = map[string]string{
 	"enable_hashjoin": "off", "enable_mergejoin": "off", "enable_seqscan": "off", "plan_cache_mode": "force_generic_plan", "jit": "off",
 }
 
+// postgresReading are settings of the connections that read: compiling a query takes
+// longer than the longest of ours runs.
+var postgresReading = map[string]string{"jit": "off"}
+
 // openPostgres connects, with so many connections at most, and these settings.
 func openPostgres(ctx context.Context, c *pgx.ConnConfig, connections int, settings map[string]string) (*sql.DB, error) {
 	c = c.Copy()

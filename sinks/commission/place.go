@@ -43,7 +43,7 @@ func (p *place) openWriter(ctx context.Context) (*sql.DB, error) {
 
 func (p *place) openReader(ctx context.Context) (*sql.DB, error) {
 	if p.server != nil {
-		return openPostgres(ctx, p.server, readerConnections, nil)
+		return openPostgres(ctx, p.server, readerConnections, postgresReading)
 	}
 	return openReader(p.path)
 }

@@ -49,6 +49,9 @@ func (c *console) orders(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		p.rows(found.Orders)
+		if !d.Sums && d.Offset == 0 {
+			p.Table.Empty = "No orders are in the books yet. They come with the first poll of an account."
+		}
 		if asFile(r) {
 			return errors.Join(writeFile(w, r, "orders", &p.Table), errSent)
 		}

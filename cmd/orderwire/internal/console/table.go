@@ -20,6 +20,54 @@ type table struct {
 	Export  string // path of the same table as CSV, "" for none
 	Empty   string // what to say when there are no rows
 	Note    string // what to know about it, "" for nothing
+	Group   int    // so many of the first columns are the same in rows that belong together, 0 for none
+}
+
+// narrowest is the most columns of a table that does not take the page's width.
+const narrowest = 4
+
+// Narrow reports whether so few columns would be far apart on a whole page.
+func (t table) Narrow() bool { return len(t.Head) <= narrowest }
+
+// Sorts are the columns to sort by, where there is something to sort.
+func (t table) Sorts() (all []column) {
+	for _, h := range t.Head {
+		if h.Sort != "" && len(t.Rows) > 1 {
+			all = append(all, h)
+		}
+	}
+	return all
+}
+
+// Sorted names the column that the table is sorted by, "" for none.
+func (t table) Sorted() string {
+	for _, h := range t.Head {
+		if h.Order != "" {
+			return h.Name + ", " + h.Order
+		}
+	}
+	return ""
+}
+
+// Begins reports whether other rows belong together from a row on.
+func (t table) Begins(row int) bool {
+	if row == 0 || t.Group == 0 || t.Sorted() != "" {
+		return false
+	}
+	return !slices.EqualFunc(t.Rows[row][:t.Group], t.Rows[row-1][:t.Group], func(a, b cell) bool { return a.Text == b.Text })
+}
+
+// without leaves out columns, by their keys, that say nothing in any row.
+func (t *table) without(keys ...string) {
+	for at := len(t.Head) - 1; at >= 0; at-- {
+		if !slices.Contains(keys, t.Head[at].Key) || slices.ContainsFunc(t.Rows, func(row []cell) bool { return !row[at].empty() }) {
+			continue
+		}
+		t.Head = slices.Delete(t.Head, at, at+1)
+		for i := range t.Rows {
+			t.Rows[i] = slices.Delete(t.Rows[i], at, at+1)
+		}
+	}
 }
 
 // column is a column's head.
@@ -249,7 +297,10 @@ func pagerOf(r *http.Request, param string, total, aPage int, what string) pager
 		return pager{}
 	}
 	number, last := numberOf(r, param), (total+aPage-1)/aPage
-	p := pager{Text: plural(uint64(total), what) + ", page " + strconv.Itoa(number) + " of " + strconv.Itoa(last)}
+	p := pager{Text: plural(uint64(total), what)}
+	if last > 1 || number > 1 {
+		p.Text += ", page " + strconv.Itoa(number) + " of " + strconv.Itoa(last)
+	}
 	if number > 1 {
 		p.Prev = with(r, param, strconv.Itoa(min(number-1, last)))
 	}

@@ -146,7 +146,7 @@ func drawPace(k clock, newest int64, counts []uint64) *paceChart {
 	for i, n := range counts {
 		at := time.Unix(60*(newest-int64(len(counts)-1-i)), 0)
 		x, shown := paceLeft+float64(i-begin)*step, at.In(k.in(""))
-		if i >= begin && (i-begin)%max(1, (len(counts)-begin)/6) == 0 {
+		if i >= begin && (i-begin)%((len(counts)-begin+5)/6) == 0 {
 			c.Labels = append(c.Labels, label{coordinate(x + step/2), shown.Format("15:04")})
 		}
 		c.Table.Rows = append(c.Table.Rows, []cell{k.brief(at, ""), count(n)})

@@ -64,11 +64,16 @@
   plan();
 })();
 
-// Shows the entry of the page that stands, in a menu that is scrolled.
-document.querySelectorAll("nav [aria-current]").forEach((e) => {
-  const list = e.closest("ul");
-  if (list.scrollWidth > list.clientWidth) list.scrollLeft = e.offsetLeft - list.offsetLeft - (list.clientWidth - e.offsetWidth) / 2;
-});
+// Shows where the page stands in a menu that is wider than the screen.
+(() => {
+  const show = () => document.querySelectorAll("nav [aria-current]").forEach((e) => {
+    const list = e.closest("ul");
+    const [at, all] = [e.getBoundingClientRect(), list.getBoundingClientRect()];
+    list.scrollLeft += at.left + at.width / 2 - all.left - all.width / 2;
+  });
+  addEventListener("resize", show);
+  show();
+})();
 
 // Offers the viewer's own zone in the form of the zones.
 (() => {

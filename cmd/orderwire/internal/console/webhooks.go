@@ -18,6 +18,8 @@ const (
 	attemptsAFile = 10_000
 )
 
+const noEndpoints = "There are no endpoints. Add one with orderwire webhook add, or in the configuration."
+
 // webhookPage is one endpoint.
 type webhookPage struct {
 	View     endpoints.View
@@ -50,7 +52,7 @@ func (c *console) webhooks(w http.ResponseWriter, r *http.Request) error {
 	k := c.clock(r)
 	t := table{
 		Caption: "Endpoints", Head: columns("Endpoint", "State", "Address", "#Events behind", "Oldest undelivered", "#Parked orders", "Stands in"),
-		Empty: "There are no endpoints. Add one with orderwire webhook add.", Export: exportOf(r, ""),
+		Empty: noEndpoints, Export: exportOf(r, ""),
 	}
 	for i := range all {
 		v := &all[i]

@@ -17,6 +17,7 @@ import (
 const (
 	heading  = `document.querySelector("h1").textContent`
 	timeline = `document.querySelectorAll("table.timeline tbody tr").length`
+	actions  = `[...document.querySelectorAll(".actions button")].map(e => (e.className + " " + e.textContent).trim())`
 )
 
 // fact is the expression for a fact or figure by its name.
@@ -88,11 +89,17 @@ func browseOverview(t *testing.T, w *consoleWorld, b *tab) {
 		t.Errorf("needs attention: %q", remarks)
 	}
 	newest := value[string](t, b, fact("Newest event"))
-	b.do(t, chromedp.Evaluate[chromedp.Void]("window.mark = true"))
+	const minutes = `document.querySelector("#live-pace details")`
+	b.do(t, chromedp.Evaluate[chromedp.Void]("window.mark = true"), chromedp.Click(chromedp.JSPath(minutes+".firstElementChild")))
+	drawn := value[string](t, b, `document.querySelector("#pace-title").textContent`)
 	w.step(t, 3)
 	b.await(t, fact("Newest event")+" !== "+strconv.Quote(newest))
+	b.await(t, `document.querySelector("#pace-title").textContent !== `+strconv.Quote(drawn))
 	if !value[bool](t, b, "window.mark === true") {
 		t.Error("the page was loaded again")
+	}
+	if !value[bool](t, b, minutes+`.open && document.activeElement === `+minutes+`.firstElementChild && document.getElementById("stale").hidden`) {
+		t.Error("what was unfolded is folded again, or has lost the focus")
 	}
 }
 
@@ -164,6 +171,9 @@ func browsePause(t *testing.T, w *consoleWorld, b *tab) {
 	if state, reason := value[string](t, b, fact("State")), value[string](t, b, fact("Reason")); state != "paused" || reason != "moving house" {
 		t.Errorf("state %q, reason %q", state, reason)
 	}
+	if buttons := value[[]string](t, b, actions); !slices.Equal(buttons, []string{"Resume", "quiet Send a test event"}) {
+		t.Errorf("what is done with a paused endpoint: %q", buttons)
+	}
 	b.inspect(t, "webhook-paused")
 	b.open(t, "/")
 	w.api.await("the line has seen the pause", func() bool {
@@ -182,8 +192,8 @@ func browsePause(t *testing.T, w *consoleWorld, b *tab) {
 		t.Errorf("%d deliveries to a paused endpoint", len(order))
 	}
 	b.turn(t, chromedp.Click(control("Resume")))
-	if state := value[string](t, b, fact("State")); state != "active" {
-		t.Errorf("state %q", state)
+	if state, buttons := value[string](t, b, fact("State")), value[[]string](t, b, actions); state != "active" || !slices.Equal(buttons, []string{"Pause", "quiet Send a test event"}) {
+		t.Errorf("state %q, what is done with it: %q", state, buttons)
 	}
 	w.api.await("nothing is owed", func() bool { return behind("0") })
 	if bodies, _ := w.partner.take(); len(bodies) != 4 {

@@ -171,8 +171,9 @@ func browseHostile(t *testing.T, w *consoleWorld, b *tab) {
 	b.inspect(t, "order-hostile")
 }
 
-// links are the addresses on this page that lead to pages of the console.
-const links = `[...document.querySelectorAll("nav[aria-label=Pages] a, main a:not([download])")].filter(e => e.origin === location.origin).map(e => e.pathname)`
+// links are the addresses on this page that lead to pages of the console, without
+// filters but where there is nothing to see without them.
+const links = `[...document.querySelectorAll("nav[aria-label=Pages] a, main a:not([download])")].filter(e => e.origin === location.origin).map(e => e.pathname + (e.pathname === "/ledger/postings" ? e.search : ""))`
 
 var (
 	segment  = regexp.MustCompile(`[^/]*[0-9][^/]*`)
@@ -199,14 +200,21 @@ func (b *tab) attack(tb testing.TB) {
 	}
 }
 
+// kindOf names the kind of the page at an address: those that differ in what has a
+// digit are of one.
+func kindOf(address string) string {
+	path, _, _ := strings.Cut(address, "?")
+	return segment.ReplaceAllString(path, "one")
+}
+
 // Every kind of page that the menu and the pages behind it lead to is sound in every
-// look. Addresses that differ in what has a digit are of one kind.
+// look.
 func browseAll(t *testing.T, w *consoleWorld, b *tab) {
 	w.settled()
 	seen, visits := map[string]bool{"/": true}, []string{"/"}
 	add := func() {
 		for _, path := range value[[]string](t, b, links) {
-			if kind := segment.ReplaceAllString(path, "one"); !seen[kind] {
+			if kind := kindOf(path); !seen[kind] {
 				seen[kind] = true
 				visits = append(visits, path)
 			}
@@ -217,14 +225,14 @@ func browseAll(t *testing.T, w *consoleWorld, b *tab) {
 		visits = visits[1:]
 		b.open(t, path)
 		add()
-		name := strings.Trim(unnaming.ReplaceAllString(strings.ToLower(segment.ReplaceAllString(path, "one")), "-"), "-")
+		name := strings.Trim(unnaming.ReplaceAllString(strings.ToLower(kindOf(path)), "-"), "-")
 		if name == "" {
 			name = "overview"
 		}
 		b.inspect(t, name)
 		b.attack(t)
 	}
-	for _, want := range []string{"/", "/orders", "/orders/one", "/webhooks", "/webhooks/partner", "/webhooks/shop", "/deadletters"} {
+	for _, want := range []string{"/", "/orders", "/orders/one", "/webhooks", "/webhooks/partner", "/webhooks/shop", "/deadletters", "/ledger/postings"} {
 		if !seen[want] {
 			t.Errorf("no link leads to %s: %v", want, seen)
 		}

@@ -69,9 +69,11 @@
         if (shown(e) && e.getBoundingClientRect().right > room + 1 && !e.closest(".wide")) say("sticks out", e);
       }
     }
-    for (const e of all("button, select, nav a, summary, input:not([type=hidden], [type=checkbox])")) {
-      const { width, height } = e.getBoundingClientRect();
-      if (shown(e) && (width < 24 || height < 24)) say(`${Math.round(width)} by ${Math.round(height)} is small for a finger`, e);
+    const least = room < 600 ? 32 : 24;
+    const alone = (e) => e.tagName !== "A" || (e.parentElement.textContent.trim() === e.textContent.trim() && least > 24) || e.matches("nav a, .pages a") || (least > 24 && e.matches(".export a, .sort a"));
+    for (const e of all("button, select, a, summary, label.check, input:not([type=hidden], [type=checkbox])").filter((e) => shown(e) && alone(e))) {
+      const { width, height } = e.getBoundingClientRect(); // of a link in a text, its line is enough
+      if (width < least || height < least) say(`${Math.round(width)} by ${Math.round(height)} is small for a finger`, e);
     }
   }
 

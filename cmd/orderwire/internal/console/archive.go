@@ -99,7 +99,7 @@ func sizeCell(bytes int64) cell {
 func partitionTable(parts []partition) table {
 	t := table{
 		Caption: "Partitions, the newest first", Head: columns("Day (UTC)", "Account", "#Files", "#Events", "#Size", "#First sequence", "#Last sequence"),
-		Empty: "The archive holds no files yet.",
+		Empty: noFiles,
 	}
 	for i := range parts {
 		p := &parts[i]
@@ -110,6 +110,8 @@ func partitionTable(parts []partition) table {
 	}
 	return t
 }
+
+const noFiles = "The archive holds no files yet. The first is written soon after the first events."
 
 // filesPage are the files of the archive.
 type filesPage struct {
@@ -127,6 +129,9 @@ func (c *console) archiveFiles(w http.ResponseWriter, r *http.Request) error {
 	p.Table = table{
 		Caption: "Files, by their sequences", Head: columns("File", "Account", "Day (UTC)", "#Events", "#Size", "#First sequence", "#Last sequence", "SHA-256"),
 		Empty: "No files match.",
+	}
+	if p.Account+p.Day == "" {
+		p.Table.Empty = noFiles
 	}
 	for i := range now.Files {
 		f := &now.Files[i]

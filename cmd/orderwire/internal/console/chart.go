@@ -65,18 +65,19 @@ type day struct {
 // stacked are the states that earn something, from the bottom.
 var stacked = []schema.SettlementStatus{schema.Approved, schema.Confirmed, schema.Pending}
 
-// chartsOf draws a chart for each currency from a day on, the one with the most
-// orders first.
+// chartsOf draws a chart of the same days for each currency, none before the first,
+// the one with the most orders first.
 func chartsOf(sums []commission.Sum, first string) []chart {
-	by := make(map[string][]commission.Sum)
+	by, last := make(map[string][]commission.Sum), ""
 	for _, s := range sums {
 		if s.Day != "" && s.Currency != "" {
 			by[s.Currency] = append(by[s.Currency], s)
+			last = max(last, s.Day)
 		}
 	}
 	var all []chart
 	for currency, sums := range by {
-		all = append(all, chartOf(currency, sums, first))
+		all = append(all, chartOf(currency, sums, first, last))
 	}
 	slices.SortFunc(all, func(a, b chart) int {
 		if a.Orders != b.Orders {
@@ -87,7 +88,7 @@ func chartsOf(sums []commission.Sum, first string) []chart {
 	return all
 }
 
-func chartOf(currency string, sums []commission.Sum, first string) chart {
+func chartOf(currency string, sums []commission.Sum, first, last string) chart {
 	c := chart{Currency: currency, totals: make(map[string]int64)}
 	by := make(map[string]day)
 	var total int64
@@ -109,7 +110,7 @@ func chartOf(currency string, sums []commission.Sum, first string) chart {
 		total += cents
 	}
 	c.Total = grouped(total)
-	c.days = everyDay(by, first)
+	c.days = everyDay(by, first, last)
 	c.draw()
 	c.tabulate()
 	return c
@@ -124,15 +125,10 @@ func largeCents(s string) int64 {
 	return n
 }
 
-// everyDay puts in the days between without orders; there are no more than a
-// chart shows, the newest, and none before the first.
-func everyDay(by map[string]day, first string) []day {
-	dates := make([]string, 0, len(by))
-	for date := range by {
-		dates = append(dates, date)
-	}
-	slices.Sort(dates)
-	last, err := time.Parse(time.DateOnly, dates[len(dates)-1])
+// everyDay puts in the days without orders, up to the last; there are no more than a
+// chart shows, and none before the first.
+func everyDay(by map[string]day, first, until string) []day {
+	last, err := time.Parse(time.DateOnly, until)
 	if err != nil {
 		return nil
 	}
@@ -160,10 +156,11 @@ func (c *chart) draw() {
 		}
 		top = max(top, sum)
 	}
-	top = round(top)
-	for n := range int64(5) {
-		y := float64(chartTop+plotHeight) - float64(plotHeight)*float64(n)/4
-		c.Lines = append(c.Lines, gridline{coordinate(y), coordinate(y + 4), whole(top * n / 4)})
+	tick, ticks := scale(top)
+	top = tick * ticks
+	for n := range ticks + 1 {
+		y := float64(chartTop+plotHeight) - float64(plotHeight)*float64(n)/float64(ticks)
+		c.Lines = append(c.Lines, gridline{coordinate(y), coordinate(y + 4), tickText(tick*n, tick)})
 	}
 	step := float64(chartRight-chartLeft) / float64(max(len(c.days), 1))
 	for i, d := range c.days {
@@ -217,29 +214,6 @@ func daysTable(charts []chart) table {
 		}
 	}
 	return t
-}
-
-// round returns the next round number, so that the scale has whole ones.
-func round(cents int64) int64 {
-	for unit := int64(100); ; unit *= 10 {
-		for _, n := range []int64{4, 8, 12, 20, 40} {
-			if cents <= n*unit {
-				return n * unit
-			}
-		}
-	}
-}
-
-// whole writes a value of the scale, shortly.
-func whole(cents int64) string {
-	units := cents / 100
-	for _, suffix := range []string{"", "k", "M", "G"} {
-		if units < 10_000 {
-			return humanize.Comma(units) + suffix
-		}
-		units /= 1000
-	}
-	return humanize.Comma(units) + "T"
 }
 
 // grouped writes hundredths for people: with commas.

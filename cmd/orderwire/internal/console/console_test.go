@@ -136,7 +136,7 @@ func TestHostileQueries(t *testing.T) {
 			}
 		}
 	}
-	if a := w.get(t, "/orders?"+url.Values{"order": {script}}.Encode()); !strings.Contains(a.body, "1 order, page 1 of 1") {
+	if a := w.get(t, "/orders?"+url.Values{"order": {script}}.Encode()); !strings.Contains(a.body, ">1 order<") {
 		t.Error("the order of that number is not found")
 	}
 	if a := w.get(t, "/orders"); !strings.Contains(a.body, "61 orders") {
@@ -203,6 +203,24 @@ func TestNoBooks(t *testing.T) {
 		if a := w.get(t, target); a.code != http.StatusOK || !strings.Contains(a.body, "there are no books yet") {
 			t.Errorf("%s: HTTP %d", target, a.code)
 		}
+	}
+}
+
+// Before anything has come, every page says what is to come, and shows no empty table.
+func TestNothingYet(t *testing.T) {
+	t.Parallel()
+	w := openWith(t, "", "http://127.0.0.1:9/", nil)
+	for target, want := range map[string]string{
+		"/": "They are drawn here when the first have come", "/orders": "They come with the first poll", "/ledger": "What orders are worth is posted when", "/ledger/earnings": "They come with the first poll",
+		"/ledger/waiting": "Nothing is pending", "/ledger/programs": "as soon as their orders come", "/accounts": "No window has been read yet", "/webhooks/partner%2Fa": "Nothing has been sent here yet",
+		"/archive": "The first is written soon", "/archive/files": "The first is written soon", "/deadletters": "nothing has been given up",
+	} {
+		if a := w.get(t, target); a.code != http.StatusOK || !strings.Contains(a.body, want) || strings.Contains(a.body, "<tbody") && strings.Count(a.body, "<tbody") != strings.Count(a.body, "<tbody role=\"rowgroup\">\n<tr") {
+			t.Errorf("%s: HTTP %d, no %q, or an empty table: %s", target, a.code, want, a.body)
+		}
+	}
+	if a := w.get(t, "/orders?order=x"); !strings.Contains(a.body, "No orders match") {
+		t.Error("a search that finds nothing speaks of something else")
 	}
 }
 

@@ -3,9 +3,11 @@ package console
 import (
 	"net/http"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 
+	"github.com/orderwire/orderwire/cmd/orderwire/internal/line"
 	"github.com/orderwire/orderwire/pipeline"
 	"github.com/orderwire/orderwire/schema"
 )
@@ -38,7 +40,14 @@ func (c *console) deadLetters(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	p.Table = letterTable(letters, c.clock(r))
+	s, err := c.Line.Status(ctx)
+	if err != nil {
+		return err
+	}
+	p.Table = letterTable(letters, &s, c.clock(r))
+	if p.Sink != "" {
+		p.Table.Empty = "There are none of " + p.Sink + "."
+	}
 	p.Table.sort(r)
 	if asFile(r) {
 		return writeFile(w, r, "dead-letters", &p.Table)
@@ -50,10 +59,6 @@ func (c *console) deadLetters(w http.ResponseWriter, r *http.Request) error {
 	if next > 0 {
 		p.Next = with(r, "before", strconv.FormatUint(next, 10))
 	}
-	s, err := c.Line.Status(ctx)
-	if err != nil {
-		return err
-	}
 	for i := range s.Sinks {
 		p.Sinks = append(p.Sinks, s.Sinks[i].Name)
 	}
@@ -61,20 +66,35 @@ func (c *console) deadLetters(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
+// ofDelivery is the beginning of the text of a [webhook.DeliveryError].
+var ofDelivery = regexp.MustCompile(`^webhook ".*" \([^ ]*\): event [^ ]*: `)
+
+// specific is what the reason of a dead letter says beyond endpoint, address and
+// event, which the letter has by itself.
+func specific(reason string) string {
+	if rest := reason[len(ofDelivery.FindString(reason)):]; rest != "" {
+		return rest
+	}
+	return reason
+}
+
 // letterTable shows dead letters without what they carry.
-func letterTable(letters []pipeline.Buried, k clock) table {
+func letterTable(letters []pipeline.Buried, s *line.Status, k clock) table {
 	t := table{
 		Caption: "Dead letters, the newest first", Head: columns("Given up", "Sink", "Order", "Event", "#Sequence", "#Attempts", "Reason"),
-		Empty: "There are none here.",
+		Empty: "There are none: nothing has been given up. An event that a sink or a receiver refuses for good is kept here.",
 	}
 	for i := range letters {
 		d := &letters[i]
-		account, order, event := "", text("–"), text("–")
+		account, order, event, sink := "", text("–"), text("–"), text(d.Sink)
+		if sinkOf(s, d.Sink) != nil {
+			sink.Href = endpointPath(d.Sink)
+		}
 		if key, kind, err := schema.ParseSubject(d.Subject); err == nil {
 			account, order, event = key.Account, linked(text(key.OrderSn), orderPath(key)), text(string(kind))
 		}
 		t.Rows = append(t.Rows, []cell{
-			k.at(d.At, account), text(d.Sink), order, event, count(d.Sequence), count(uint64(d.Attempts)), text(d.Reason),
+			k.brief(d.At, account), sink, order, event, count(d.Sequence), count(uint64(d.Attempts)), {Text: specific(d.Reason), Value: d.Reason, Title: d.Reason},
 		})
 	}
 	return t

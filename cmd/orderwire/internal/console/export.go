@@ -37,8 +37,8 @@ func exportOf(r *http.Request, id string) string {
 	return r.URL.EscapedPath() + "?" + q.Encode()
 }
 
-// ExportJSON is the address of the same table as JSON.
-func (t table) ExportJSON() string { return strings.Replace(t.Export, "format=csv", "format=json", 1) }
+// asJSON returns the address of the same table as JSON.
+func asJSON(export string) string { return strings.Replace(export, "format=csv", "format=json", 1) }
 
 // writeFile sends a table as the file that a request wants. A visitor who has gone
 // needs no answer.

@@ -25,7 +25,9 @@ type ledgerPage struct {
 	Month, Account string // of the filter
 	Months         []commission.Month
 	Notice, Alert  string
+	State          cell
 	Facts          []fact
+	Open           bool // it can be closed
 	Closed         bool // by itself, so that it can be checked
 	Tiles          []tile
 	Uneven         string // what does not add up to zero, "" when all does
@@ -92,14 +94,19 @@ func (p *ledgerPage) describe(s *commission.Statement, k clock) {
 	switch {
 	case s.Closing != nil:
 		p.Closed = true
+		p.State = cell{Text: "closed", Badge: "good"}
 		p.Facts = []fact{
-			{"State", cell{Text: "closed", Badge: "good"}}, {"Closed at", k.at(s.Closing.ClosedAt, "")},
+			{"Closed at", k.at(s.Closing.ClosedAt, "")},
 			{"Transactions", count(uint64(s.Closing.Transactions))}, {"SHA-256", text(s.Closing.Digest)},
 		}
 	case s.Closed:
-		p.Facts = []fact{{"State", cell{Text: "closed", Badge: "good", Title: "with a later month: nothing had been posted to it"}}}
+		p.State = cell{Text: "closed", Badge: "good", Title: "with a later month: nothing had been posted to it"}
 	default:
-		p.Facts = []fact{{"State", cell{Text: "open", Badge: "calm"}}, {"To close it", text("orderwire report close " + s.Month)}}
+		p.State, p.Open = cell{Text: "open", Badge: "calm"}, true
+	}
+	end := "at the month's end"
+	if s.Month == k.now.UTC().Format("2006-01") {
+		end = "so far"
 	}
 	sums, left := make(map[[2]string]decimal.Decimal), make(map[string]decimal.Decimal)
 	for i := range s.Lines {
@@ -120,7 +127,7 @@ func (p *ledgerPage) describe(s *commission.Statement, k clock) {
 		for _, account := range []string{commission.Estimated, commission.Confirmed, commission.Approved} {
 			if sum, has := sums[[2]string{currency, account}]; has {
 				p.Tiles = append(p.Tiles, tile{
-					Name: strings.ToUpper(account[:1]) + account[1:] + " " + named(currency), Figure: groupedMoney(schema.NewMoney(sum)), Note: "at the month's end",
+					Name: strings.ToUpper(account[:1]) + account[1:] + " " + named(currency), Figure: groupedMoney(schema.NewMoney(sum)), Note: end,
 					Href: postingsHref(s.Month, commission.PartClosing, p.Account, account, currency),
 				})
 			}
@@ -133,21 +140,42 @@ func named(currency string) string { return cmp.Or(currency, "no currency") }
 
 func statementTable(s *commission.Statement) table {
 	t := table{
-		Caption: "Statement of " + s.Month, Head: columns("Account", "Currency", "Ledger account", "#Opening", "#Movement", "#Closing"),
-		Empty: "Nothing was posted up to the end of this month.",
+		Caption: "Statement of " + s.Month, Group: 2, Head: columns("Account", "Currency", "Ledger account", "#Opening", "#Movement", "#Closing"),
+		Empty: "Nothing was posted up to the end of this month. What orders are worth is posted when they are first seen, and when they change.",
 	}
-	for i := range s.Lines {
-		l := &s.Lines[i]
+	lines := slices.SortedStableFunc(slices.Values(s.Lines), func(a, b commission.StatementLine) int {
+		return cmp.Or(strings.Compare(a.Account, b.Account), strings.Compare(a.Currency, b.Currency), cmp.Compare(accountRank(a.LedgerAccount), accountRank(b.LedgerAccount)))
+	})
+	for i := range lines {
+		l := &lines[i]
 		row := []cell{text(l.Account), text(l.Currency), {Text: l.LedgerAccount, Title: accountMeaning[l.LedgerAccount]}}
 		for _, part := range []struct {
 			name string
 			sum  schema.Money
 		}{{commission.PartOpening, l.Opening}, {commission.PartMovement, l.Movement}, {commission.PartClosing, l.Closing}} {
-			row = append(row, linked(amountCell(part.sum), postingsHref(s.Month, part.name, l.Account, l.LedgerAccount, l.Currency)))
+			sum := amountCell(part.sum)
+			if !part.sum.Decimal().IsZero() {
+				sum.Href = postingsHref(s.Month, part.name, l.Account, l.LedgerAccount, l.Currency)
+			}
+			row = append(row, sum)
 		}
 		t.Rows = append(t.Rows, row)
 	}
 	return t
+}
+
+// inBooks is the order of the ledger's accounts: what is expected, what was lost, and
+// the other sides.
+var inBooks = []string{
+	commission.Estimated, commission.Confirmed, commission.Approved, commission.Reversed, commission.Adjustment, commission.Conversion, commission.Earnings,
+}
+
+// accountRank is the place of an account in the books; others come last.
+func accountRank(account string) int {
+	if at := slices.Index(inBooks, account); at >= 0 {
+		return at
+	}
+	return len(inBooks)
 }
 
 // accountMeaning says what the accounts of the ledger are.

@@ -53,7 +53,7 @@ func (c *console) test(w http.ResponseWriter, r *http.Request) error {
 	if result.Reason != "" {
 		notice = fmt.Sprintf("The test event failed after %s: %s", took, result.Reason)
 	}
-	return c.showWebhook(w, r, http.StatusOK, &webhookPage{Notice: notice, Outcomes: []string{"delivered", "failed", "given_up"}})
+	return c.showWebhook(w, r, http.StatusOK, &webhookPage{Notice: notice, Outcomes: outcomes})
 }
 
 // replayPage shows what a replay would do, or did.
@@ -66,7 +66,7 @@ type replayPage struct {
 	Fields  []field // of the form that does it
 }
 
-// field is a hidden field of a form.
+// field is a hidden field of a form, or a choice of it.
 type field struct{ Name, Value string }
 
 // replay counts what would be sent first; only the form of that page sends it.
@@ -134,8 +134,11 @@ func (p *replayPage) complete(r *http.Request) {
 			p.Fields = append(p.Fields, field{name, value})
 		}
 	}
-	if p.Report.Seconds > 0 {
-		p.Time = time.Duration(p.Report.Seconds * float64(time.Second)).Round(time.Second).String()
+	switch took := time.Duration(p.Report.Seconds * float64(time.Second)); {
+	case took >= time.Second:
+		p.Time = took.Round(time.Second).String()
+	case took > 0:
+		p.Time = "less than a second"
 	}
 	p.Types = table{Caption: "Events by type", Head: columns("Type", "#Events"), Empty: "No events."}
 	for t, n := range p.Report.Types {

@@ -46,7 +46,41 @@ type moved struct {
 }
 
 // changed is what became of a field.
-type changed struct{ Field, From, To string }
+type changed struct{ Field, From, To, Title string }
+
+// fieldNames name fields of the network as the facts of an order do.
+var fieldNames = map[string]string{
+	"OrdersPrice": "Estimated amount", "SiterCommission": "Estimated commission", "ConfirmPrice": "Confirmed amount", "ConfirmSiterCommission": "Confirmed commission",
+	"ChargeTime": "Settled", "ChargeCurrency": "Confirmed currency", "OrderTime": "Ordered", "SubID": "Sub id", "LbOrderStatus": "status", "OrderStatus": "status as given",
+}
+
+// Name is the field's name for people.
+func (c changed) Name() string {
+	line, field := "", c.Field
+	if at := strings.LastIndex(field, ", "); at >= 0 {
+		line, field = field[:at+2], field[at+2:]
+	}
+	return line + cmp.Or(fieldNames[field], field)
+}
+
+// Shown are the changes without those of the network's own words for a line's status,
+// which say the same again: they are the title of the status.
+func (m moved) Shown() (all []changed) {
+	for _, c := range m.Changes {
+		line, words := strings.CutSuffix(c.Field, ", OrderStatus")
+		if words && slices.ContainsFunc(m.Changes, func(o changed) bool { return o.Field == line+", LbOrderStatus" }) {
+			continue
+		}
+		if line, ok := strings.CutSuffix(c.Field, ", LbOrderStatus"); ok {
+			at := slices.IndexFunc(m.Changes, func(o changed) bool { return o.Field == line+", OrderStatus" })
+			if at >= 0 {
+				c.Title = m.Changes[at].From + " → " + m.Changes[at].To
+			}
+		}
+		all = append(all, c)
+	}
+	return all
+}
 
 func (c *console) order(w http.ResponseWriter, r *http.Request) error {
 	key, err := schema.ParseOrderKey(r.PathValue("key"))
@@ -156,7 +190,7 @@ func movedBy(e *schema.Entry, k clock) moved {
 	m.At, m.Type = moment(d.ObservedAt, k.zoneOf(&e.Event)), typeCell(e.Event.Type)
 	if e.Event.Type == schema.OrderCreated {
 		o := &d.Order
-		m.Changes = []changed{{"Status", "", settlementName(o.Status.String())}, {"Estimated commission", "", money(o.SiterCommission, o.Currency.String()).Text}}
+		m.Changes = []changed{{"Status", "", settlementName(o.Status.String()), ""}, {"Estimated commission", "", money(o.SiterCommission, o.Currency.String()).Text, ""}}
 	}
 	for _, c := range d.Changes {
 		m.Changes = append(m.Changes, changeOf(c))
@@ -198,7 +232,7 @@ func changeOf(c schema.Change) changed {
 			}
 		}
 	}
-	return changed{field, from, to}
+	return changed{field, from, to, ""}
 }
 
 // plain returns the text of a JSON string, or the JSON itself.

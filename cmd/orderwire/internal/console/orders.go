@@ -20,6 +20,9 @@ const (
 	ordersAFile = 100_000
 )
 
+// noOrders is said where nothing was searched for.
+const noOrders = "No orders are in the books yet. They come with the first poll of an account."
+
 // ordersPage is the search for orders.
 type ordersPage struct {
 	Order, Account, Program, Website, SubID, Link, Currency, Status, By, From, To string
@@ -49,6 +52,9 @@ func (c *console) orders(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		p.rows(found.Orders)
+		if !d.Sums && d.Offset == 0 {
+			p.Table.Empty = noOrders
+		}
 		if asFile(r) {
 			return errors.Join(writeFile(w, r, "orders", &p.Table), errSent)
 		}

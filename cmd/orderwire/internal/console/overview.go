@@ -131,7 +131,7 @@ func sinkState(s *line.Sink) cell {
 }
 
 func endpointTable(s *line.Status, k clock) table {
-	t := table{ID: "endpoints", Caption: "Webhooks", Head: columns("Endpoint", "State", "#Events behind", "Oldest undelivered", "#Parked orders", "#Waiting"), Empty: "There are no endpoints."}
+	t := table{ID: "endpoints", Caption: "Webhooks", Head: columns("Endpoint", "State", "#Events behind", "Oldest undelivered", "#Parked orders", "#Waiting"), Empty: noEndpoints}
 	for i := range s.Sinks {
 		sink := &s.Sinks[i]
 		if sink.Kind != "endpoint" {

@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -127,6 +128,8 @@ func (p *pace) look(ctx context.Context, k clock, last uint64) (*paceChart, erro
 const (
 	paceTop, paceBottom = 10, 116
 	paceLeft, paceRight = chartLeft, chartRight
+	// paceLeast is the fewest minutes that are drawn of a log that is new.
+	paceLeast = 16
 )
 
 func drawPace(k clock, newest int64, counts []uint64) *paceChart {
@@ -137,15 +140,16 @@ func drawPace(k clock, newest int64, counts []uint64) *paceChart {
 	}
 	c.Now, c.Top = humanize.Comma(int64(counts[len(counts)-2])), humanize.Comma(int64(top))
 	c.Summary = fmt.Sprintf("Events by minute of the last hour: %s in all, at most %s in a minute. The table below has every minute.", humanize.Comma(int64(total)), c.Top)
-	step := float64(paceRight-paceLeft) / float64(len(counts))
+	idle := slices.IndexFunc(counts, func(n uint64) bool { return n > 0 }) // minutes before the first event
+	begin := max(0, min(idle-1, len(counts)-paceLeast))
+	step := float64(paceRight-paceLeft) / float64(len(counts)-begin)
 	for i, n := range counts {
 		at := time.Unix(60*(newest-int64(len(counts)-1-i)), 0)
-		x, shown := paceLeft+float64(i)*step, at.In(k.in(""))
-		if i%10 == 0 {
+		x, shown := paceLeft+float64(i-begin)*step, at.In(k.in(""))
+		if i >= begin && (i-begin)%((len(counts)-begin+5)/6) == 0 {
 			c.Labels = append(c.Labels, label{coordinate(x + step/2), shown.Format("15:04")})
 		}
-		name := count(n)
-		c.Table.Rows = append(c.Table.Rows, []cell{k.at(at, ""), name})
+		c.Table.Rows = append(c.Table.Rows, []cell{k.brief(at, ""), count(n)})
 		if n == 0 {
 			continue
 		}

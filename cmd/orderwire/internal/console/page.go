@@ -12,7 +12,7 @@ var assets embed.FS
 
 // pages are the templates by page, each with the frame around it.
 var pages = func() map[string]*template.Template {
-	frame := template.Must(template.ParseFS(assets, "assets/frame.html"))
+	frame := template.Must(template.New("frame.html").Funcs(template.FuncMap{"asJSON": asJSON}).ParseFS(assets, "assets/frame.html"))
 	all := make(map[string]*template.Template)
 	for _, name := range []string{"error", "login", "overview", "orders", "order", "webhooks", "webhook", "replay", "deadletters",
 		"accounts", "archive", "archivefiles", "ledger", "postings", "earnings", "waiting", "programs"} {
@@ -30,6 +30,7 @@ type page struct {
 	Parts   []entry // the pages that it is one of, nil when it stands alone
 	Part    string  // the name of this one
 	Missing string  // why there is nothing to see, "" when there is
+	Address string  // where the page can be loaded again, "" for where it is
 
 	Menu  []entry // nil before the login
 	Form  string  // token of the forms

@@ -34,8 +34,12 @@ func (c *console) programs(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		p.Reversals = reversalTable(reversals)
-		p.Settled = settledTable("settled", "Estimated against confirmed", "Nothing is confirmed yet.", settled, func(*commission.Settled) bool { return true })
-		p.Conversions = settledTable("conversions", "Conversions", "Every order was confirmed in the currency that it was estimated in.", settled,
+		p.Settled = settledTable("settled", "Estimated against confirmed", unconfirmed, settled, func(*commission.Settled) bool { return true })
+		converted := "Every order was confirmed in the currency that it was estimated in."
+		if len(settled) == 0 {
+			converted = unconfirmed
+		}
+		p.Conversions = settledTable("conversions", "Conversions", converted, settled,
 			func(s *commission.Settled) bool { return s.EstimatedCurrency != s.ConfirmedCurrency })
 		for name, t := range map[string]*table{"reversals": &p.Reversals, "estimated-and-confirmed": &p.Settled, "conversions": &p.Conversions} {
 			if err := sentAs(w, r, name, t); err != nil {
@@ -47,11 +51,13 @@ func (c *console) programs(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
+const unconfirmed = "Nothing is confirmed yet."
+
 func reversalTable(all []commission.Reversal) table {
 	t := table{
 		ID: "reversals", Caption: "Reversals and time of approval",
 		Head:  columns("Account", "Program", "#Orders", "#Pending", "#Reversed", "#Rate", "#Approved", "#Days for half", "#For 9 of 10", "#For 99 of 100"),
-		Empty: "There are no orders.",
+		Empty: "There are no orders. Programs are compared as soon as their orders come.",
 	}
 	for i := range all {
 		v := &all[i]

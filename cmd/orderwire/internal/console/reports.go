@@ -56,6 +56,9 @@ func (c *console) earnings(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		p.fill(earned)
+		if len(p.filter()) == 0 && p.Currency == "" {
+			p.Table.Empty = noOrders
+		}
 		if err := sentAs(w, r, "earnings", &p.Table); err != nil {
 			return err
 		}

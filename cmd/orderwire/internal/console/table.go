@@ -3,7 +3,6 @@ package console
 import (
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -20,6 +19,54 @@ type table struct {
 	Export  string // path of the same table as CSV, "" for none
 	Empty   string // what to say when there are no rows
 	Note    string // what to know about it, "" for nothing
+	Group   int    // so many of the first columns are the same in rows that belong together, 0 for none
+}
+
+// narrowest is the most columns of a table that does not take the page's width.
+const narrowest = 4
+
+// Narrow reports whether so few columns would be far apart on a whole page.
+func (t table) Narrow() bool { return len(t.Head) <= narrowest }
+
+// Sorts are the columns to sort by, where there is something to sort.
+func (t table) Sorts() (all []column) {
+	for _, h := range t.Head {
+		if h.Sort != "" && len(t.Rows) > 1 {
+			all = append(all, h)
+		}
+	}
+	return all
+}
+
+// Sorted names the column that the table is sorted by, "" for none.
+func (t table) Sorted() string {
+	for _, h := range t.Head {
+		if h.Order != "" {
+			return h.Name + ", " + h.Order
+		}
+	}
+	return ""
+}
+
+// Begins reports whether other rows belong together from a row on.
+func (t table) Begins(row int) bool {
+	if row == 0 || t.Group == 0 || t.Sorted() != "" {
+		return false
+	}
+	return !slices.EqualFunc(t.Rows[row][:t.Group], t.Rows[row-1][:t.Group], func(a, b cell) bool { return a.Text == b.Text })
+}
+
+// without leaves out columns, by their keys, that say nothing in any row.
+func (t *table) without(keys ...string) {
+	for at := len(t.Head) - 1; at >= 0; at-- {
+		if !slices.Contains(keys, t.Head[at].Key) || slices.ContainsFunc(t.Rows, func(row []cell) bool { return !row[at].empty() }) {
+			continue
+		}
+		t.Head = slices.Delete(t.Head, at, at+1)
+		for i := range t.Rows {
+			t.Rows[i] = slices.Delete(t.Rows[i], at, at+1)
+		}
+	}
 }
 
 // column is a column's head.
@@ -221,63 +268,4 @@ func (c *cell) plain() string {
 	default:
 		return c.Text
 	}
-}
-
-// pager leads to the neighbouring pages.
-type pager struct {
-	Text       string
-	Prev, Next string // addresses, "" for none
-}
-
-// mostPages bounds how far a person turns the pages.
-const mostPages = 1_000_000
-
-func pageNumber(r *http.Request) int { return numberOf(r, "page") }
-
-// numberOf returns the page that a parameter asks for, the first for nonsense.
-func numberOf(r *http.Request, param string) int {
-	n, err := strconv.Atoi(r.URL.Query().Get(param))
-	if err != nil || n < 1 {
-		return 1
-	}
-	return min(n, mostPages)
-}
-
-// pagerOf leads through total things, so many to a page.
-func pagerOf(r *http.Request, param string, total, aPage int, what string) pager {
-	if total == 0 {
-		return pager{}
-	}
-	number, last := numberOf(r, param), (total+aPage-1)/aPage
-	p := pager{Text: plural(uint64(total), what) + ", page " + strconv.Itoa(number) + " of " + strconv.Itoa(last)}
-	if number > 1 {
-		p.Prev = with(r, param, strconv.Itoa(min(number-1, last)))
-	}
-	if number < last {
-		p.Next = with(r, param, strconv.Itoa(number+1))
-	}
-	return p
-}
-
-// rowsAPage is how many rows of a long table a page shows.
-const rowsAPage = 50
-
-// paged leaves the rows of the page that a request asks for.
-func (t *table) paged(r *http.Request, what string) pager {
-	p := pagerOf(r, t.pageParam(), len(t.Rows), rowsAPage, what)
-	for _, to := range []*string{&p.Prev, &p.Next} {
-		if *to != "" {
-			*to += t.anchor()
-		}
-	}
-	from := min((numberOf(r, t.pageParam())-1)*rowsAPage, len(t.Rows))
-	t.Rows = t.Rows[from:min(from+rowsAPage, len(t.Rows))]
-	return p
-}
-
-// with returns the address of the same page with another value of a parameter.
-func with(r *http.Request, name, value string) string {
-	q := r.URL.Query()
-	q.Set(name, value)
-	return r.URL.EscapedPath() + "?" + q.Encode()
 }

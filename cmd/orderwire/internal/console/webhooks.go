@@ -18,20 +18,27 @@ const (
 	attemptsAFile = 10_000
 )
 
+const noEndpoints = "There are no endpoints. Add one with orderwire webhook add, or in the configuration."
+
 // webhookPage is one endpoint.
 type webhookPage struct {
 	View     endpoints.View
 	State    cell
 	Facts    []fact
 	Path     string
-	Stopped  bool // paused or disabled
+	Stopped  bool // paused, disabled or broken
+	Paused   bool // by a person
+	Broken   bool // it fails throughout, and is probed
 	Notice   string
 	Attempts table
 	Pager    pager
 
 	Outcome, Order, Event string // of the filter
-	Outcomes              []string
+	Outcomes              []field
 }
+
+// outcomes are those that attempts are searched by.
+var outcomes = []field{{"delivered", "delivered"}, {"failed", "failed"}, {"given up", "given_up"}}
 
 func (c *console) webhooks(w http.ResponseWriter, r *http.Request) error {
 	all, err := c.Webhooks.List(r.Context())
@@ -45,7 +52,7 @@ func (c *console) webhooks(w http.ResponseWriter, r *http.Request) error {
 	k := c.clock(r)
 	t := table{
 		Caption: "Endpoints", Head: columns("Endpoint", "State", "Address", "#Events behind", "Oldest undelivered", "#Parked orders", "Stands in"),
-		Empty: "There are no endpoints. Add one with orderwire webhook add.", Export: exportOf(r, ""),
+		Empty: noEndpoints, Export: exportOf(r, ""),
 	}
 	for i := range all {
 		v := &all[i]
@@ -83,7 +90,7 @@ func (c *console) webhook(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	p := webhookPage{
 		Outcome: q.Get("outcome"), Order: strings.TrimSpace(q.Get("order")), Event: strings.TrimSpace(q.Get("event")),
-		Outcomes: []string{"delivered", "failed", "given_up"},
+		Outcomes: outcomes,
 	}
 	return c.showWebhook(w, r, http.StatusOK, &p)
 }
@@ -95,7 +102,8 @@ func (c *console) showWebhook(w http.ResponseWriter, r *http.Request, status int
 		return err
 	}
 	p.Path, p.State = endpointPath(name), stateCell(p.View.State, p.View.Reason)
-	p.Stopped = p.View.State == endpoints.StatePaused || p.View.State == endpoints.StateDisabled || p.View.State == endpoints.StateBroken
+	p.Paused, p.Broken = p.View.State == endpoints.StatePaused, p.View.State == endpoints.StateBroken
+	p.Stopped = p.Paused || p.Broken || p.View.State == endpoints.StateDisabled
 	if p.Facts, err = c.endpointFacts(r, &p.View); err != nil {
 		return err
 	}
@@ -113,6 +121,12 @@ func (c *console) showWebhook(w http.ResponseWriter, r *http.Request, status int
 	found = found[min(from, len(found)):]
 	p.Pager = attemptPager(r, from, len(found))
 	p.Attempts = attemptTable(found[:min(most, len(found))], c.clock(r))
+	if p.Outcome+p.Order+p.Event == "" && from == 0 {
+		p.Attempts.Empty = "Nothing has been sent here yet. Every attempt is listed here for as long as the attempt log keeps it."
+	}
+	if !asFile(r) {
+		p.Attempts.without("reason", "next")
+	}
 	if r.Method == http.MethodGet {
 		p.Attempts.sort(r)
 		p.Attempts.Export = exportOf(r, "")
@@ -120,8 +134,16 @@ func (c *console) showWebhook(w http.ResponseWriter, r *http.Request, status int
 	if asFile(r) {
 		return writeFile(w, r, "attempts", &p.Attempts)
 	}
-	c.show(w, r, status, "webhook", page{Title: "Webhook " + name, At: "Webhooks", Body: p})
+	c.show(w, r, status, "webhook", page{Title: "Webhook " + name, At: "Webhooks", Body: p, Address: p.Path + queryOf(r)})
 	return nil
+}
+
+// queryOf is the query of the page that a request loads; a form's answer has none.
+func queryOf(r *http.Request) string {
+	if r.Method != http.MethodGet || r.URL.RawQuery == "" {
+		return ""
+	}
+	return "?" + r.URL.RawQuery
 }
 
 // attemptPager leads to newer and older attempts; how many there are nobody counts.
@@ -142,10 +164,11 @@ func (c *console) endpointFacts(r *http.Request, v *endpoints.View) ([]fact, err
 		return nil, err
 	}
 	k := c.clock(r)
-	facts := []fact{{"State", stateCell(v.State, v.Reason)}, {"Reason", text(v.Reason)}, {"Address", text(v.URL)}, {"Stands in", text(v.Origin)}}
+	facts := []fact{{"State", stateCell(v.State, v.Reason)}}
 	if !v.Since.IsZero() {
-		facts = append(facts, fact{"Since", k.ago(v.Since, "")})
+		facts = append(facts, fact{strings.ToUpper(v.State[:1]) + v.State[1:] + " since", k.at(v.Since, "")})
 	}
+	facts = append(facts, fact{"Reason", text(v.Reason)}, fact{"Address", text(v.URL)}, fact{"Stands in", text(v.Origin)})
 	if sink := sinkOf(&s, v.Name); sink != nil {
 		facts = append(facts, fact{"Events behind", count(sink.Lag)}, fact{"Failure", text(sink.Failure)})
 		if d := sink.Delivery; d != nil {
@@ -184,11 +207,13 @@ func attemptTable(all []endpoints.Attempt, k clock) table {
 		if a.Status != 0 {
 			status = number(strconv.Itoa(a.Status))
 		}
-		if !a.Next.IsZero() {
-			next = k.at(a.Next, a.Account)
+		if a.Next.After(k.now) {
+			next = k.brief(a.Next, a.Account)
+		} else if !a.Next.IsZero() { // past: of no use but to programs
+			next.Value = a.Next.UTC().Format(time.RFC3339Nano)
 		}
 		t.Rows = append(t.Rows, []cell{
-			k.at(a.At, a.Account), {Text: a.Outcome, Badge: badges[a.Outcome]}, {Text: a.Order, Href: orderPath(keyOf(a))}, {Text: a.Type, Title: a.Event},
+			k.brief(a.At, a.Account), {Text: strings.ReplaceAll(a.Outcome, "_", " "), Value: a.Outcome, Badge: badges[a.Outcome]}, {Text: a.Order, Href: orderPath(keyOf(a))}, {Text: a.Type, Title: a.Event},
 			count(a.Version), number(strconv.Itoa(a.Number)), status, number(strconv.FormatFloat(a.Duration, 'f', 1, 64)), text(a.Reason), next,
 		})
 	}

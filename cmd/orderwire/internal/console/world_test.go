@@ -166,7 +166,9 @@ accounts:
 		tb.Fatal(err)
 	}
 	w.shelve(tb, stored)
-	w.trouble(tb, stored[0])
+	if len(stored) > 0 {
+		w.trouble(tb, stored[0])
+	}
 	shanghai, err := time.LoadLocation("Asia/Shanghai")
 	if err != nil {
 		tb.Fatal(err)

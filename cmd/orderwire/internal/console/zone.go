@@ -66,6 +66,26 @@ func (k clock) in(account string) *time.Location {
 // at shows a moment of an account, "" for none.
 func (k clock) at(t time.Time, account string) cell { return moment(t, k.in(account)) }
 
+// brief shows a moment where many stand below each other: of today its time alone,
+// of this year without that. What it leaves out is in the title.
+func (k clock) brief(t time.Time, account string) cell {
+	c := k.at(t, account)
+	if t.IsZero() {
+		return c
+	}
+	there, today := t.In(k.in(account)), k.now.In(k.in(account))
+	c.Title = c.Text + ", " + c.Title
+	switch {
+	case there.Format(time.DateOnly) == today.Format(time.DateOnly):
+		c.Text = there.Format(time.TimeOnly)
+	case there.Year() == today.Year():
+		c.Text = there.Format("01-02 " + time.TimeOnly)
+	default:
+		c.Text = there.Format(time.DateTime)
+	}
+	return c
+}
+
 // ago shows how long ago a moment was.
 func (k clock) ago(t time.Time, account string) cell {
 	c := k.at(t, account)

@@ -100,9 +100,9 @@ func (r *Reader) total(ctx context.Context, found *Drilled, sums bool, where str
 	if !sums {
 		return r.db.QueryRowContext(ctx, r.rebind("SELECT COUNT(*) FROM commission_states o"+where), args...).Scan(&found.Total)
 	}
-	query := "SELECT c.text, o.orders, o.order_amount, o.commission FROM (SELECT currency, COUNT(*) AS orders, " +
+	query := "WITH f AS MATERIALIZED (SELECT currency, COUNT(*) AS orders, " + // not anew for each text
 		"CAST(SUM(order_amount) AS BIGINT) AS order_amount, CAST(SUM(commission) AS BIGINT) AS commission FROM commission_states o" + where +
-		" GROUP BY currency) AS o" + joinCurrency
+		" GROUP BY currency) SELECT c.text, o.orders, o.order_amount, o.commission FROM f o" + joinCurrency
 	found.Sums, err = collect(ctx, r.db, func(rows *sql.Rows) (t Total, err error) {
 		var amount, commission int64
 		err = rows.Scan(&t.Currency, &t.Orders, &amount, &commission)

@@ -97,8 +97,10 @@ func (q *Query) statement(text func(string) string) (string, []any, error) {
 		return "", nil, err
 	}
 	key := strings.Join(append(columns, "c.text"), ", ")
-	query := "SELECT " + key + ", CAST(SUM(s.orders) AS BIGINT), CAST(SUM(s.order_amount) AS BIGINT), CAST(SUM(s.commission) AS BIGINT) FROM (" +
-		inNumbers(kind, level, strings.Join(numbers, ", "), where) + ") AS s JOIN commission_texts c ON c.id = s.currency"
+	// Materialized, or PostgreSQL may add up anew for each text while it knows little
+	// about the tables.
+	query := "WITH s AS MATERIALIZED (" + inNumbers(kind, level, strings.Join(numbers, ", "), where) + ") SELECT " + key +
+		", CAST(SUM(s.orders) AS BIGINT), CAST(SUM(s.order_amount) AS BIGINT), CAST(SUM(s.commission) AS BIGINT) FROM s JOIN commission_texts c ON c.id = s.currency"
 	if slices.Contains(numbers, "dimension_id") {
 		query += " JOIN commission_dimensions d ON d.id = s.dimension_id"
 	}

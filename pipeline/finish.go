@@ -30,6 +30,9 @@ func (r *route) end(parent context.Context) {
 	if r.writing {
 		failed = r.stored(<-r.written) != nil
 	}
+	if err := r.settle(); err != nil { // last tries again
+		r.cfg.Logger.Warn("the cursor was not saved", "endpoint", r.cfg.Name, "error", err)
+	}
 	if deposed(parent) {
 		return
 	}

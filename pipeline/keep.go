@@ -15,6 +15,9 @@ func (r *route) done() bool {
 }
 
 func (r *route) drained(ctx context.Context) error {
+	if err := r.settle(); err != nil {
+		return err
+	}
 	if err := r.save(ctx); err != nil {
 		return err
 	}
@@ -37,6 +40,53 @@ func (r *route) touch() {
 	}
 }
 
+// store has the cursor saved, beside the deliveries: a disk may take its time. While
+// an earlier one is on its way, the next follows it.
+func (r *route) store() {
+	r.draw()
+	if r.storing {
+		return // touched: stored goes on
+	}
+	r.touched = false
+	if !r.moved {
+		return
+	}
+	cursor := r.window.cursor()
+	r.moved, r.storing = false, true
+	go func() {
+		r.saved <- saved{floor: cursor.Floor, err: r.cfg.Cursors.SaveCursor(r.own, r.cursorName(), cursor)}
+	}()
+}
+
+// saved is what came of storing a cursor.
+type saved struct {
+	floor uint64
+	err   error
+}
+
+// kept takes in that a cursor is stored.
+func (r *route) kept(s saved) error {
+	r.storing = false
+	if s.err != nil {
+		r.moved = true
+		return s.err
+	}
+	r.floor.Store(s.floor)
+	if r.touched { // it was due meanwhile
+		r.saving.Reset(saveEvery)
+	}
+	return nil
+}
+
+// settle waits for the cursor that is on its way.
+func (r *route) settle() error {
+	if !r.storing {
+		return nil
+	}
+	return r.kept(<-r.saved)
+}
+
+// save stores the cursor at once; none is on its way.
 func (r *route) save(ctx context.Context) error {
 	if r.moved {
 		if err := r.cfg.Cursors.SaveCursor(ctx, r.cursorName(), r.window.cursor()); err != nil {

@@ -115,7 +115,9 @@ type route struct {
 
 	spare   []*order
 	moved   bool        // the cursor moved since it was saved
-	touched bool        // the saving timer runs
+	storing bool        // a cursor is on its way
+	saved   chan saved  // how that ended
+	touched bool        // the saving timer runs, or will when the cursor on its way is stored
 	saving  *time.Timer // runs while touched
 	timer   *time.Timer // of the agenda, and of what holds up all
 	alarmAt time.Time
@@ -127,7 +129,7 @@ type route struct {
 func (c *Courier) newRoute(stop context.CancelFunc) *route {
 	r := &route{
 		Courier: c, saving: time.NewTimer(saveEvery), timer: time.NewTimer(saveEvery), orders: make(map[laneKey]*order),
-		changes: make(map[laneKey]change), written: make(chan error, 1), ahead: make(map[laneKey]uint64),
+		changes: make(map[laneKey]change), written: make(chan error, 1), saved: make(chan saved, 1), ahead: make(map[laneKey]uint64),
 		jobs: make(chan job, c.cfg.Concurrency), outcomes: make(chan outcome, c.cfg.Concurrency),
 		breaker: breaker{after: c.cfg.BreakAfter}, pace: newPace(c.cfg.RateLimit), stop: stop, now: time.Now(),
 	}
@@ -209,7 +211,10 @@ func (r *route) turn(ctx context.Context, draining *chan struct{}) error {
 	case document, open := <-r.wishes:
 		return r.told(document, open)
 	case <-r.saving.C:
-		return r.save(ctx)
+		r.store()
+		return nil
+	case s := <-r.saved:
+		return r.kept(s)
 	case a := <-r.asks:
 		a.do(r)
 		close(a.done)

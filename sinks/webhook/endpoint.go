@@ -134,10 +134,8 @@ func (e *Endpoint) attempt(ctx context.Context, entry schema.Entry, now time.Tim
 // post sends a body once. It returns the status of the answer, 0 for none, and
 // the beginning of the answer.
 func (e *Endpoint) post(ctx context.Context, id string, now time.Time, body []byte) (int, []byte, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	deadline := time.AfterFunc(e.timeout, func() { cancel(context.DeadlineExceeded) })
-	defer deadline.Stop()
+	ctx, cancel := context.WithTimeout(ctx, e.timeout)
+	defer cancel()
 	resp, err := e.transport.RoundTrip(e.request(ctx, id, now, body))
 	if err != nil {
 		return 0, nil, e.failure(id, safeCause(ctx, err))
@@ -145,7 +143,8 @@ func (e *Endpoint) post(ctx context.Context, id string, now time.Time, body []by
 	defer resp.Body.Close()
 	var excerpt []byte
 	if resp.Body != http.NoBody {
-		deadline.Reset(e.answerTime) // for the rest of the answer, which decides nothing
+		rest := time.AfterFunc(e.answerTime, cancel) // which decides nothing
+		defer rest.Stop()
 		excerpt = readAnswer(resp.Body, e.maxAnswer)
 	}
 	if resp.StatusCode/100 == 2 {

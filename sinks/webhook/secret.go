@@ -104,7 +104,7 @@ func symmetricKey(b []byte) (key, error) {
 	if len(b) < minSecretBytes || len(b) > maxSecretBytes {
 		return key{}, fmt.Errorf("%w: it has %d bytes, want %d to %d", ErrSecret, len(b), minSecretBytes, maxSecretBytes)
 	}
-	return key{symmetric: b}, nil
+	return key{symmetric: newMacs(b)}, nil
 }
 
 // privateKey takes both writings of a private key that are in use: the seed,

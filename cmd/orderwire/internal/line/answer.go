@@ -49,6 +49,9 @@ func (a answering) Attempt(ctx context.Context, e schema.Entry) (int, error) {
 
 func (a answering) attempt(ctx context.Context, e schema.Entry) (int, error) {
 	status, err := a.endpoint.Attempt(ctx, e)
+	if err == nil {
+		return status, nil
+	}
 	var failed *webhook.DeliveryError
 	if errors.As(err, &failed) {
 		return status, answer{failed}

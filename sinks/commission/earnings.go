@@ -87,7 +87,11 @@ func (q *Query) statement(text func(string) string) (string, []any, error) {
 			return "", nil, &FilterError{Field: "by", Problem: "cannot be " + g + "; write some of " + strings.Join(Groupings(), ", ")}
 		}
 		columns = append(columns, chosen.text)
-		if !slices.Contains(numbers, chosen.number) {
+		switch {
+		case slices.Contains(numbers, chosen.number):
+		case chosen.number == "dimension_id": // first, for what sorts the rows: few are alike in it
+			numbers = slices.Insert(numbers, 0, chosen.number)
+		default:
 			numbers = append(numbers, chosen.number)
 		}
 	}

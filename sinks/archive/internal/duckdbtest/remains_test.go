@@ -151,14 +151,15 @@ func neverTwice(tb testing.TB, folder string) {
 }
 
 // noStrays fails if there is any file in an archive's folder but the files of the
-// manifest, the manifest itself, the mark of an archive and the lock.
+// manifest, the manifest itself, the mark of an archive, the lock, and what the last
+// verification found.
 func noStrays(tb testing.TB, folder string) {
 	tb.Helper()
 	commits, err := archive.ReadManifest(tb.Context(), folder)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	want := []string{ownFolder + "/lock", ownFolder + "/archive.json"}
+	want := []string{ownFolder + "/lock", ownFolder + "/archive.json", ownFolder + "/verified.json"}
 	for _, c := range commits {
 		want = append(want, fmt.Sprintf("%s/manifest/%020d.json", ownFolder, c.Number))
 		for _, f := range c.Files {

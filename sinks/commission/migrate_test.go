@@ -107,21 +107,7 @@ func TestMigrationsDown(t *testing.T) {
 	}
 	write(t, b, history(60)[:160]...)
 	wanted, reported := keptSums(t, b.Reader), lines(t, b.Reader, Filter{})
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
-	db, at := connect(t, dsn)
-	p, err := newProvider(db, at.dialect)
-	if err == nil {
-		_, err = p.DownTo(t.Context(), 1)
-	}
-	if err := errors.Join(err, db.Close()); err != nil {
-		t.Fatal(err)
-	}
-	b, err = Open(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b = downAndUp(t, b, dsn, 1)
 	defer b.Close()
 	if got := keptSums(t, b.Reader); !slices.Equal(got, wanted) {
 		t.Errorf("sums made anew\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(wanted, "\n"))
@@ -130,6 +116,27 @@ func TestMigrationsDown(t *testing.T) {
 	if got := journal(t, b.Reader); len(got) != 60 || !strings.Contains(got[0], KindOpening) {
 		t.Errorf("%d transactions: %q", len(got), got)
 	}
+}
+
+// downAndUp closes books, takes their tables back to a version, and opens them again.
+func downAndUp(t *testing.T, b *Books, dsn string, version int64) *Books {
+	t.Helper()
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	db, at := connect(t, dsn)
+	p, err := newProvider(db, at.dialect)
+	if err == nil {
+		_, err = p.DownTo(t.Context(), version)
+	}
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	b, err = Open(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
 }
 
 // What a month was closed with in version 3 still holds: the digest is the one that
@@ -148,21 +155,7 @@ func TestClosedMonthOfOldBooks(t *testing.T) {
 		t.Errorf("closed with %d transactions of %s", c.Transactions, c.Digest)
 	}
 	wanted := journal(t, b.Reader)
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
-	db, at := connect(t, dsn)
-	p, err := newProvider(db, at.dialect)
-	if err == nil {
-		_, err = p.DownTo(t.Context(), 3)
-	}
-	if err := errors.Join(err, db.Close()); err != nil {
-		t.Fatal(err)
-	}
-	b, err = Open(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b = downAndUp(t, b, dsn, 3)
 	defer b.Close()
 	if got := journal(t, b.Reader); !slices.Equal(got, wanted) {
 		t.Errorf("got\n%s", strings.Join(got, "\n"))

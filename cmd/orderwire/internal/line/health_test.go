@@ -118,17 +118,7 @@ func TestReadyOfASinkThatFails(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- l.Run(ctx) }()
-	want := "sink commission: takes no events"
-	got, limit, tick := "", time.After(10*time.Second), time.NewTicker(10*time.Millisecond)
-	defer tick.Stop()
-	for got != want {
-		select {
-		case <-tick.C:
-			got = told(l.Ready(t.Context()))
-		case <-limit:
-			t.Fatalf("got %q, want %q", got, want)
-		}
-	}
+	awaitReady(t, l, "sink commission: takes no events", 10*time.Second)
 	if dead := told(l.Alive(t.Context())); dead != "" {
 		t.Errorf("it is not alive: %s", dead)
 	}
@@ -203,16 +193,7 @@ func TestReadyOnStandby(t *testing.T) {
 	}
 	await := func(l *line.Line, want string) {
 		t.Helper()
-		got, limit, tick := "?", time.After(20*time.Second), time.NewTicker(10*time.Millisecond)
-		defer tick.Stop()
-		for got != want {
-			select {
-			case <-tick.C:
-				got = told(l.Ready(t.Context()))
-			case <-limit:
-				t.Fatalf("got %q, want %q", got, want)
-			}
-		}
+		awaitReady(t, l, want, 20*time.Second)
 	}
 	broken := t.TempDir()
 	if err := os.WriteFile(filepath.Join(broken, "archive"), []byte("a file"), 0o600); err != nil {
@@ -223,4 +204,19 @@ func TestReadyOnStandby(t *testing.T) {
 	second := start(t.TempDir())
 	await(second, "")
 	await(first, "") // the other one does the work now
+}
+
+// awaitReady waits until what keeps a line from its work is what is wanted.
+func awaitReady(t *testing.T, l *line.Line, want string, most time.Duration) {
+	t.Helper()
+	got, limit, tick := "?", time.After(most), time.NewTicker(10*time.Millisecond)
+	defer tick.Stop()
+	for got != want {
+		select {
+		case <-tick.C:
+			got = told(l.Ready(t.Context()))
+		case <-limit:
+			t.Fatalf("got %q, want %q", got, want)
+		}
+	}
 }

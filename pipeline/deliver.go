@@ -31,8 +31,11 @@ type CourierConfig struct {
 	Name      string // of the endpoint, for logs, cursor and dead letters
 	Deliverer Deliverer
 	Follow    Follow
-	Bury      Bury
-	Cursors   CursorStore
+	// Tail is a reading of the log that several couriers share, instead of Follow. Nil
+	// means that the courier reads by itself.
+	Tail    *Tail
+	Bury    Bury
+	Cursors CursorStore
 	// Watch tells how a document of Cursors stands and then every change of it, by
 	// any process, nil when there is none; a value that was not taken may be replaced
 	// by a newer one. When it returns, no later change is missed. It closes the channel

@@ -17,6 +17,10 @@
 // these steps lets events come again, and none is left out: what is written first is
 // what owes more. First arrivals of one order are in the log's order always.
 //
+// The couriers of a process share a [Tail]: the log's end is read and parsed once
+// for all of them. A courier that is further back, because it is catching up, or its
+// receiver is slow, reads by itself until it has caught up.
+//
 // A runner that is told how far back the log reaches (see [Retention]) stands
 // still when events have aged out before its sink took them, with a [GapError]. A
 // [Replay] hands a range of events to a Deliverer from anywhere.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/cenkalti/backoff/v5"
 
 	"github.com/orderwire/orderwire/schema"
@@ -79,7 +78,7 @@ func (o *order) drop() (more bool) {
 // route is the state of one pass over the log; the goroutine of Run owns it.
 type route struct {
 	*Courier
-	in       <-chan *message.Message
+	in       <-chan Parsed
 	unfollow context.CancelFunc  // ends in; nil before it began
 	entries  <-chan schema.Entry // of a Replay, or older events, instead of in
 	older    *older              // where entries come from, nil for a Replay
@@ -193,11 +192,11 @@ func (r *route) turn(ctx context.Context, draining *chan struct{}) error {
 		in, entries = nil, nil
 	}
 	select {
-	case msg, open := <-in:
+	case p, open := <-in:
 		if !open {
 			return errors.Join(ctx.Err(), errors.New("the log closed the subscription"))
 		}
-		return r.takeAll(ctx, msg)
+		return r.takeAll(ctx, p)
 	case e, open := <-entries:
 		return r.takeEntry(ctx, e, open)
 	case o := <-r.outcomes:

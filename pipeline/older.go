@@ -47,7 +47,11 @@ func (r *route) follow(ctx context.Context) error {
 	}
 	r.window.newest = next
 	ctx, r.unfollow = context.WithCancel(ctx)
-	if r.in, err = r.cfg.Follow(ctx, next); err != nil {
+	read := r.cfg.Follow.parsed
+	if r.cfg.Tail != nil {
+		read = r.cfg.Tail.Follow
+	}
+	if r.in, err = read(ctx, next); err != nil {
 		return err
 	}
 	r.failed.Store(nil)

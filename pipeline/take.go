@@ -2,10 +2,7 @@ package pipeline
 
 import (
 	"context"
-	"errors"
 	"time"
-
-	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/orderwire/orderwire/schema"
 )
@@ -16,24 +13,23 @@ const takeMost = 32
 
 // takeAll takes a message, and some of those that are there as well, as long as the
 // window has room.
-func (r *route) takeAll(ctx context.Context, msg *message.Message) error {
+func (r *route) takeAll(ctx context.Context, p Parsed) error {
 	for n := 1; ; n++ {
-		if err := r.take(ctx, msg); err != nil {
+		if err := r.take(ctx, p); err != nil {
 			return err
 		}
 		if n == takeMost || len(r.in) == 0 || r.window.open >= r.cfg.Window {
 			return nil
 		}
-		msg = <-r.in // nobody else receives, and it is not closed before it is empty
+		p = <-r.in // nobody else receives, and it is not closed before it is empty
 	}
 }
 
 // take puts a message into its order's lane.
-func (r *route) take(ctx context.Context, msg *message.Message) error {
-	msg.Ack()
-	e, err := ReadEntry(msg)
-	if err != nil && !errors.Is(err, ErrPoison) {
-		return err
+func (r *route) take(ctx context.Context, p Parsed) error {
+	e := p.Entry
+	if p.Err != nil && !p.poison() {
+		return p.Err
 	}
 	if e.Sequence <= r.window.newest {
 		return nil
@@ -46,8 +42,8 @@ func (r *route) take(ctx context.Context, msg *message.Message) error {
 	if !r.admit(e.Sequence, e.Stored) {
 		return nil
 	}
-	if err != nil {
-		letter := DeadLetter{Sink: r.cfg.Name, Reason: err.Error(), Subject: e.Subject, Sequence: e.Sequence, Attempts: 1, Raw: e.Raw}
+	if p.Err != nil {
+		letter := DeadLetter{Sink: r.cfg.Name, Reason: p.Err.Error(), Subject: e.Subject, Sequence: e.Sequence, Attempts: 1, Raw: e.Raw}
 		if err := r.cfg.Bury(ctx, letter); err != nil {
 			return err
 		}
@@ -58,7 +54,7 @@ func (r *route) take(ctx context.Context, msg *message.Message) error {
 		r.mark(e.Sequence)
 		return nil
 	}
-	r.enqueue(&e)
+	r.enqueue(e)
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/cenkalti/backoff/v5"
@@ -38,7 +39,26 @@ func (r *position) run(ctx context.Context, cc *consuming) {
 			return
 		}
 		cc.stop()
+		go r.forget(ctx, cc)
 		return
+	}
+}
+
+// forgetLimit bounds how long the server is asked to forget a consumer.
+const forgetLimit = 2 * time.Second
+
+// forget deletes the consumer of a subscription that has ended, which the server
+// would keep for five minutes, and wake for every message. Nobody waits for it: the
+// client may be busy making the consumer anew.
+func (r *position) forget(ctx context.Context, c *consuming) {
+	info := c.cons.CachedInfo()
+	if info == nil || !r.log.nc.IsConnected() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), forgetLimit)
+	defer cancel()
+	if err := r.log.js.DeleteConsumer(ctx, StreamName, info.Name); err != nil {
+		r.log.cfg.Logger.Debug("consumer not deleted, the server lets go of it by itself", "consumer", info.Name, "error", err)
 	}
 }
 
@@ -68,7 +88,7 @@ func (r *position) start(parent context.Context) (*consuming, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &consuming{}
+	c := &consuming{cons: cons}
 	var ctx context.Context
 	ctx, c.cancel = context.WithCancel(parent)
 	c.cc, err = cons.Consume(func(m jetstream.Msg) {
@@ -123,6 +143,7 @@ func (r *position) hand(ctx context.Context, m jetstream.Msg) {
 // consuming is a running consume context. Its callback runs under mu, because
 // the client may still call it after the context says that it has closed.
 type consuming struct {
+	cons    jetstream.Consumer
 	cc      jetstream.ConsumeContext
 	closed  <-chan struct{}
 	cancel  context.CancelFunc

@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/nats-io/nats.go"
+	natsjs "github.com/nats-io/nats.go/jetstream"
 
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/config"
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/endpoints"
@@ -465,5 +467,53 @@ func TestOnceDeliversToAddedEndpoints(t *testing.T) {
 	standing, err := line.ReadStanding(t.Context(), c, nil)
 	if err != nil || !slices.ContainsFunc(standing.Work, func(w line.WorkStanding) bool { return w.Kind == "endpoint" && w.Name == "paused" }) {
 		t.Errorf("%v: %+v", err, standing)
+	}
+}
+
+// Endpoints that have caught up share one reading of the log.
+func TestEndpointsReadTheLogTogether(t *testing.T) {
+	t.Parallel()
+	s := onStage(t, true)
+	nc, err := nats.Connect(string(s.config.NATS.URL))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	ended, err := nc.SubscribeSync("$JS.EVENT.ADVISORY.CONSUMER.DELETED." + jetstream.StreamName + ".*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := nc.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	consumers := func() int {
+		t.Helper()
+		js, err := natsjs.New(nc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stream, err := js.Stream(t.Context(), jetstream.StreamName)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return stream.CachedInfo().State.Consumers
+	}
+	before := consumers() // of the bucket of the orders' states
+	s.publish(t, 1)
+	receivers := []*receiver{newReceiver(t), newReceiver(t), newReceiver(t)}
+	for n, r := range receivers {
+		s.add(t, fmt.Sprint("partner-", n), r, endpoints.Start{First: true})
+	}
+	for range receivers { // each reads by itself first
+		if _, err := ended.NextMsg(20 * time.Second); err != nil {
+			t.Fatalf("a reading that goes on: %v", err)
+		}
+	}
+	s.publish(t, 2)
+	for _, r := range receivers {
+		inOrder(t, r.await(t, 2*orders), 2)
+	}
+	if n := consumers() - before; n != 1 {
+		t.Errorf("%d readings", n)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/config"
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/endpoints"
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/tracing"
+	"github.com/orderwire/orderwire/pipeline"
 	"github.com/orderwire/orderwire/pipeline/jetstream"
 	"github.com/orderwire/orderwire/sinks/archive"
 	"github.com/orderwire/orderwire/sinks/commission"
@@ -41,6 +42,7 @@ type Line struct {
 	delivers    bool               // the role Webhook is among those of this process
 	pushes      *postback.Receiver // nil when no pushes are taken
 	aged        *aged              // nil without endpoints
+	tail        *pipeline.Tail     // that all endpoints read; nil without them
 	now         func() time.Time
 	begun       time.Time // when it was opened
 	asking      singleflight.Group
@@ -110,6 +112,9 @@ func (l *Line) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for _, p := range l.all() {
 		group.Go(func() error { return l.runPart(ctx, p) })
+	}
+	if l.tail != nil {
+		group.Go(func() error { return l.tail.Run(ctx) })
 	}
 	if l.delivers {
 		group.Go(func() error { return l.runAdded(ctx) })

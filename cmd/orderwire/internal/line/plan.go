@@ -94,6 +94,7 @@ func (l *Line) planCommission(_ context.Context, c *config.Config) error {
 }
 
 func (l *Line) planWebhooks(ctx context.Context, c *config.Config) error {
+	l.tail = pipeline.NewTail(pipeline.TailConfig{Follow: l.orders.Follow, Last: l.orders.Last, Logger: l.log})
 	l.aged = &aged{dir: c.Archive.Sink(nil).Dir, first: l.orders.First}
 	l.attempts = l.orders.Attempts(jetstream.AttemptsConfig{Logger: l.log}) //nolint:contextcheck // it ends when it is closed
 	l.attemptsEnd = func() { l.attempts.Close(context.WithoutCancel(ctx)) }
@@ -114,7 +115,7 @@ func (l *Line) planWebhooks(ctx context.Context, c *config.Config) error {
 func (l *Line) delivering(w *config.Webhook, endpoint *webhook.Endpoint) func(context.Context) (*session, error) {
 	return func(context.Context) (*session, error) {
 		courier := pipeline.NewCourier(pipeline.CourierConfig{
-			Name: w.Name, Deliverer: answering{endpoint, l.tracer}, Follow: l.orders.Follow, Bury: l.orders.Bury, Cursors: l.orders, Watch: l.orders.WatchCursor,
+			Name: w.Name, Deliverer: answering{endpoint, l.tracer}, Tail: l.tail, Bury: l.orders.Bury, Cursors: l.orders, Watch: l.orders.WatchCursor,
 			Parked: l.orders, Recall: l.orders.Next, Archive: l.aged.next, Older: l.aged.events,
 			HoldExhausted: w.OnExhausted == config.ExhaustedPark, Unordered: w.Unordered,
 			Concurrency: w.Concurrency, RateLimit: w.RateLimit, Schedule: w.Schedule(),

@@ -94,6 +94,7 @@ type route struct {
 	wishes   <-chan []byte // what a person says, nil when nothing tells of it
 	looked   time.Time     // when that was read last
 	now      time.Time     // of this turn of the loop
+	turns    uint          // so far
 
 	changes map[laneKey]change // what the store does not know yet
 	writing bool               // some of it is on its way
@@ -185,11 +186,22 @@ func (r *route) loop(ctx context.Context) error {
 	}
 }
 
+// busyTurns is how many turns pass on what comes most before all else is looked at.
+const busyTurns = 16
+
 // turn waits until something happens.
 func (r *route) turn(ctx context.Context, draining *chan struct{}) error {
 	in, entries := r.in, r.entries
 	if r.window.open >= r.cfg.Window {
 		in, entries = nil, nil
+	}
+	if r.turns++; r.turns%busyTurns != 0 { // to look at all of them takes its time
+		switch {
+		case len(r.outcomes) > 0:
+			return r.concludeAll(ctx, <-r.outcomes)
+		case len(in) > 0:
+			return r.takeAll(ctx, <-in)
+		}
 	}
 	select {
 	case p, open := <-in:

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/cenkalti/backoff/v5"
 )
 
@@ -118,23 +119,25 @@ func (t *Tail) read(parent context.Context) error {
 	if err != nil {
 		return err
 	}
-	in, err := t.cfg.Follow.parsed(ctx, last)
+	in, err := t.cfg.Follow(ctx, last)
 	if err != nil {
 		return err
 	}
 	t.begin(last)
 	defer t.end()
+	batch := make([]Parsed, 0, tailBatch)
 	for {
 		near, changed := t.wants()
 		if near == 0 {
 			return nil
 		}
 		select {
-		case p, open := <-in:
+		case msg, open := <-in:
 			if !open {
 				return errors.New("the log closed the subscription")
 			}
-			if err := t.take(p, in); err != nil {
+			batch = parseAll(batch[:0], msg, in)
+			if err := t.take(batch); err != nil {
 				return err
 			}
 		case <-changed:
@@ -142,21 +145,29 @@ func (t *Tail) read(parent context.Context) error {
 	}
 }
 
-// take holds a message, and some of those that are there as well.
-func (t *Tail) take(p Parsed, in <-chan Parsed) error {
+// parseAll appends a message, and those that are there as well, up to a batch.
+func parseAll(batch []Parsed, msg *message.Message, in <-chan *message.Message) []Parsed {
+	for {
+		batch = append(batch, parse(msg))
+		if len(batch) == cap(batch) || len(in) == 0 {
+			return batch
+		}
+		msg = <-in // nobody else receives, and it is not closed before it is empty
+	}
+}
+
+// take holds messages and tells the readers.
+func (t *Tail) take(batch []Parsed) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	defer t.tell()
-	for n := 1; ; n++ {
+	for _, p := range batch {
 		if p.Err != nil && !p.poison() {
 			return p.Err
 		}
 		t.hold(p)
-		if n == tailBatch || len(in) == 0 {
-			return nil
-		}
-		p = <-in // nobody else receives, and it is not closed before it is empty
 	}
+	return nil
 }
 
 // hold keeps a message, and lets go of the oldest. mu is held.
@@ -228,7 +239,7 @@ type tailReader struct {
 	tail  *Tail
 	at    uint64 // sequence of the last message handed over
 	out   chan Parsed
-	own   <-chan Parsed // its own reading, nil while it has what the tail holds
+	own   <-chan *message.Message // its own reading, nil while it has what the tail holds
 	leave context.CancelFunc
 	near  bool
 }
@@ -256,7 +267,7 @@ func (r *tailReader) run(ctx context.Context) {
 
 func (r *tailReader) open(parent context.Context) (err error) {
 	ctx, cancel := context.WithCancel(parent)
-	if r.own, err = r.tail.cfg.Follow.parsed(ctx, r.at); err != nil {
+	if r.own, err = r.tail.cfg.Follow(ctx, r.at); err != nil {
 		cancel()
 		return err
 	}
@@ -303,8 +314,8 @@ func (r *tailReader) alone(ctx context.Context) bool {
 			more = changed
 		}
 		select {
-		case p, open := <-r.own:
-			if !open || !r.hand(ctx, p) {
+		case msg, open := <-r.own:
+			if !open || !r.hand(ctx, parse(msg)) {
 				return false
 			}
 		case <-more:

@@ -62,10 +62,9 @@
 // # Endpoints
 //
 // Bucket "orderwire_endpoints" has a key for each endpoint that was added by
-// command, with its definition. Its secrets stand there in plain: whoever can read
-// the bucket can read the log itself, and a key to decrypt them would have to lie
-// beside. A definition is written only on top of the revision that was read, so two
-// people never overwrite each other's change. [Log.WatchEndpoints] tells running
+// command, with its definition, which is encrypted or not as its owner has it. A
+// definition is written only on top of the revision that was read, so two people
+// never overwrite each other's change. [Log.WatchEndpoints] tells running
 // processes; [Log.Call] asks the one that [Log.Serve]s, without the log.
 //
 // # Leases

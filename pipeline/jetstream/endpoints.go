@@ -17,7 +17,7 @@ var ErrChanged = errors.New("somebody else has changed it meanwhile")
 // EndpointDocument is the definition of an endpoint, as it is stored.
 type EndpointDocument struct {
 	Name     string // of the endpoint
-	Value    []byte // JSON, with secrets in plain; nil when it was deleted
+	Value    []byte // JSON, with secrets in plain or encrypted; nil when it was deleted
 	Revision uint64 // grows with every change of the bucket
 }
 

@@ -60,7 +60,25 @@ func (c *Config) check() error {
 	c.HTTP.check(k)
 	c.Postback.check(k, c)
 	c.Tracing.check(k)
+	c.Encryption.check(k)
 	return errors.Join(k.mistakes...)
+}
+
+func (e *Encryption) check(k *checker) {
+	const hint = "make one with openssl rand -base64 32"
+	check := func(path string, key Secret) {
+		if (&Encryption{Key: key}).Keys() == nil {
+			k.add(path, hint, "is not base64 of %d bytes", keyBytes)
+		}
+	}
+	if e.Key != "" {
+		check("encryption.key", e.Key)
+	} else if len(e.PreviousKeys) > 0 {
+		k.add("encryption.key", hint, "is missing beside previous_keys")
+	}
+	for i, key := range e.PreviousKeys {
+		check(fmt.Sprintf("encryption.previous_keys[%d]", i), key)
+	}
 }
 
 func (t *Tracing) check(k *checker) {

@@ -4,6 +4,7 @@
 package config
 
 import (
+	"encoding/base64"
 	"net/netip"
 	"time"
 
@@ -33,6 +34,8 @@ type Config struct {
 	HTTP HTTP `yaml:"http" envPrefix:"HTTP_"`
 	// Tracing is where traces go; off by default.
 	Tracing Tracing `yaml:"tracing" envPrefix:"TRACING_"`
+	// Encryption is of the endpoints that are added by command; off by default.
+	Encryption Encryption `yaml:"encryption" envPrefix:"ENCRYPTION_"`
 
 	source *source
 }
@@ -261,6 +264,30 @@ type Tracing struct {
 	// Sample is the share of polls that are traced, with all that follows from them:
 	// above 0, at most 1, which is the default.
 	Sample float64 `yaml:"sample" env:"SAMPLE"`
+}
+
+// Encryption is of what is kept beside the log and holds secrets: the definitions of
+// endpoints that are added by command or over HTTP.
+type Encryption struct {
+	// Key encrypts, base64 of 32 bytes; empty (default): they are kept in plain.
+	Key Secret `yaml:"key" env:"KEY"`
+	// PreviousKeys can be read as well, until `orderwire run` has encrypted
+	// everything anew at its start.
+	PreviousKeys []Secret `yaml:"previous_keys"`
+}
+
+// keyBytes is the size of a key, for AES-256.
+const keyBytes = 32
+
+// Keys returns the bytes of the keys, the present one first, those that are none left
+// out.
+func (e *Encryption) Keys() (all [][]byte) {
+	for _, text := range append([]Secret{e.Key}, e.PreviousKeys...) {
+		if key, err := base64.StdEncoding.DecodeString(string(text)); err == nil && len(key) == keyBytes {
+			all = append(all, key)
+		}
+	}
+	return all
 }
 
 // defaults returns the configuration of an empty file.

@@ -2,7 +2,6 @@ package endpoints
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -105,7 +104,7 @@ func (m *Manager) reserve(ctx context.Context, name string) (uint64, error) {
 	doc := document{Definition: Definition{Name: name}, Phase: adding, PhaseAt: time.Now().UTC()}
 	var revision uint64
 	err := again(ctx, func() error {
-		value, err := json.Marshal(doc)
+		value, err := m.encode(&doc)
 		if err != nil {
 			return err
 		}
@@ -130,7 +129,7 @@ func (m *Manager) reserve(ctx context.Context, name string) (uint64, error) {
 }
 
 func (m *Manager) store(ctx context.Context, doc document, revision uint64) (uint64, error) {
-	value, err := json.Marshal(doc)
+	value, err := m.encode(&doc)
 	if err != nil {
 		return 0, err
 	}

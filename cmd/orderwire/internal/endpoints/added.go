@@ -2,11 +2,9 @@ package endpoints
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"time"
 
-	"github.com/orderwire/orderwire/cmd/orderwire/internal/config"
 	"github.com/orderwire/orderwire/pipeline"
 	"github.com/orderwire/orderwire/pipeline/jetstream"
 )
@@ -45,9 +43,9 @@ func (m *Manager) read(d jetstream.EndpointDocument) Added {
 	if a.Gone {
 		return a
 	}
-	var doc document
-	if json.Unmarshal(d.Value, &doc) != nil { // its error may quote a secret
-		a.Problem = &config.Error{What: "its definition is not readable as JSON", Hint: "remove it and add it again"}
+	doc, _, err := m.decode(d.Name, d.Value)
+	if err != nil {
+		a.Problem = err
 		return a
 	}
 	a.Definition, a.phase, a.phaseAt = doc.Definition, doc.Phase, doc.PhaseAt

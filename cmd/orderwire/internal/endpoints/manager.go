@@ -19,6 +19,7 @@ type Manager struct {
 	config *config.Config
 	log    *jetstream.Log
 	logger *slog.Logger
+	keys   []sealKey // of the definitions in the bucket, the present one first
 }
 
 // New returns a manager of the endpoints of a configuration and of those that were
@@ -27,7 +28,7 @@ func New(c *config.Config, log *jetstream.Log, logger *slog.Logger) *Manager {
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
-	return &Manager{config: c, log: log, logger: logger}
+	return &Manager{config: c, log: log, logger: logger, keys: sealKeys(c)}
 }
 
 // List returns all endpoints: those of the file in its order, and then those that

@@ -2,12 +2,10 @@ package endpoints
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/config"
-	"github.com/orderwire/orderwire/pipeline/jetstream"
 	"github.com/orderwire/orderwire/sinks/webhook"
 )
 
@@ -84,11 +82,7 @@ func (m *Manager) change(ctx context.Context, name string, do func(*Definition) 
 		if err := do(&a.Definition); err != nil {
 			return err
 		}
-		value, err := json.Marshal(document{Definition: a.Definition})
-		if err != nil {
-			return err
-		}
-		_, err = m.log.UpdateEndpoint(ctx, jetstream.EndpointDocument{Name: name, Value: value, Revision: a.Revision})
+		_, err = m.store(ctx, document{Definition: a.Definition}, a.Revision)
 		return err
 	})
 }

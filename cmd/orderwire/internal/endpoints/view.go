@@ -60,7 +60,7 @@ func viewOf(w *config.Webhook, origin string) View {
 		Concurrency: w.Concurrency, RateLimit: w.RateLimit, Unordered: w.Unordered, OnExhausted: w.OnExhausted,
 		Signatures: 1 + len(w.PreviousSecrets),
 	}
-	if u, err := url.Parse(string(w.URL)); err == nil {
+	if u, err := url.Parse(string(w.URL)); err == nil && u.Host != "" { // none of a definition that cannot be read
 		v.URL = u.Scheme + "://" + u.Host
 	}
 	for _, secret := range slices.Concat([]config.Secret{w.Secret}, w.PreviousSecrets) {

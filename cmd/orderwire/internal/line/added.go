@@ -13,6 +13,7 @@ import (
 // runAdded works on the endpoints that were added by command, until ctx ends. Each
 // has a keeper, so that one that takes its time to end holds up no other.
 func (l *Line) runAdded(ctx context.Context) error {
+	l.seal(ctx)
 	keepers := make(map[string]*keeper)
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -29,6 +30,18 @@ func (l *Line) runAdded(ctx context.Context) error {
 		k.tell(a)
 	}
 	return nil
+}
+
+// seal encrypts the definitions of endpoints with the present key, if there is one.
+// What cannot be encrypted is used as it is.
+func (l *Line) seal(ctx context.Context) {
+	n, err := l.manager.Seal(ctx)
+	if n > 0 {
+		l.log.Info("definitions of endpoints were encrypted with the present key", "endpoints", n)
+	}
+	if err != nil && ctx.Err() == nil {
+		l.log.Warn("not all definitions of endpoints are encrypted with the present key; the next start tries again", "error", err)
+	}
 }
 
 // keeper begins, remakes and ends the part of one added endpoint. Its goroutine

@@ -151,11 +151,19 @@ type stage struct {
 // server.
 func onStage(t *testing.T, onServer bool) *stage {
 	t.Helper()
+	if !onServer {
+		return onStageWith(t, "", "")
+	}
+	return onStageWith(t, pipelinetest.Server(t, t.TempDir()).URL(), "")
+}
+
+// onStageWith is onStage for a server, "" for the embedded log, and more of a
+// configuration.
+func onStageWith(t *testing.T, url, more string) *stage {
+	t.Helper()
 	dir := t.TempDir()
-	text := fmt.Sprintf("data_dir: %q\n", dir)
-	var url string
-	if onServer {
-		url = pipelinetest.Server(t, t.TempDir()).URL()
+	text := fmt.Sprintf("data_dir: %q\n", dir) + more
+	if url != "" {
 		text += fmt.Sprintf("nats: {url: %q}\n", url)
 	}
 	c, err := config.Parse("f.yaml", []byte(text))
@@ -166,7 +174,7 @@ func onStage(t *testing.T, onServer bool) *stage {
 	if s.Line, err = line.Open(t.Context(), c, []line.Role{line.Webhook}, slog.New(slog.NewTextHandler(s.journal, nil))); err != nil {
 		t.Fatal(err)
 	}
-	if !onServer {
+	if url == "" {
 		if url, err = jetstream.RunningURL(dir); err != nil {
 			t.Fatal(err)
 		}
@@ -515,5 +523,25 @@ func TestEndpointsReadTheLogTogether(t *testing.T) {
 	}
 	if n := consumers() - before; n != 1 {
 		t.Errorf("%d readings", n)
+	}
+}
+
+// A process that has a key encrypts the endpoints that were added without, and goes on
+// delivering to them.
+func TestStartEncryptsEndpoints(t *testing.T) {
+	t.Parallel()
+	url := pipelinetest.Server(t, t.TempDir()).URL()
+	before := onStageWith(t, url, "")
+	r := newReceiver(t)
+	secret := before.add(t, "partner", r, endpoints.Start{})
+	s := onStageWith(t, url, "encryption: {key: MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=}\n")
+	s.journal.await(t, 1, "encrypted with the present key", "endpoints=1")
+	if d, _, err := s.log.LoadEndpoint(t.Context(), "partner"); err != nil || bytes.Contains(d.Value, []byte(secret)) {
+		t.Errorf("%v: %s", err, d.Value)
+	}
+	s.publish(t, 1)
+	all := r.await(t, orders)
+	if !all[0].signedWith(t, secret) {
+		t.Error("signed with another secret")
 	}
 }

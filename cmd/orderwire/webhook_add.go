@@ -14,6 +14,7 @@ import (
 
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/config"
 	"github.com/orderwire/orderwire/cmd/orderwire/internal/endpoints"
+	"github.com/orderwire/orderwire/cmd/orderwire/internal/replay"
 )
 
 // addFlags are the flags of `orderwire webhook add`.
@@ -64,7 +65,7 @@ func (f *addFlags) flags(c *cobra.Command) {
 	flags.StringArrayVar(&f.Accounts, "account", nil, "account to deliver, likewise")
 	flags.StringArrayVar(&f.Programs, "program", nil, "program id to deliver, likewise")
 	flags.StringVar(&f.Where, "where", "", `expression that delivered events satisfy: status == "Approved" && amount >= 100`)
-	flags.StringVar(&f.rate, "rate", "", "most attempts a second: 50/s (default no bound)")
+	flags.StringVar(&f.rate, "rate", "", "most attempts a second, 50/s or none (default none)")
 	flags.IntVar(&f.Concurrency, "concurrency", 0, "most deliveries at a time (default 16)")
 	flags.DurationVar(&f.timeout, "timeout", 0, "of one attempt (default 15s)")
 	flags.BoolVar(&f.Unordered, "unordered", false, "deliver each event by itself, without regard to others of its order")
@@ -97,8 +98,8 @@ func (f *addFlags) read(in io.Reader) (err error) {
 	case f.ed25519:
 		f.Secret = endpoints.Ed25519
 	}
-	if f.RateLimit, err = parseRate(f.rate); err != nil {
-		return fmt.Errorf("--rate: %w", err)
+	if f.RateLimit, _, err = replay.ParseRate(f.rate); err != nil {
+		return err
 	}
 	f.Timeout = config.Duration(f.timeout)
 	if f.retry != "" {
@@ -155,18 +156,6 @@ func readSecret(file string, in io.Reader) (string, error) {
 		err = errors.New("it is empty")
 	}
 	return secret, err
-}
-
-// parseRate reads a number of events a second; "" is 0.
-func parseRate(text string) (float64, error) {
-	if text == "" {
-		return 0, nil
-	}
-	perSecond, err := strconv.ParseFloat(strings.TrimSuffix(text, "/s"), 64)
-	if err != nil || !(perSecond > 0) {
-		return 0, fmt.Errorf("%q is no number of events a second, such as 50/s", text)
-	}
-	return perSecond, nil
 }
 
 // parseStart reads where an endpoint begins.

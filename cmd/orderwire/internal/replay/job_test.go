@@ -196,3 +196,19 @@ func TestRequestMistakes(t *testing.T) {
 		t.Errorf("%s: %+v, error %v", text, got, err)
 	}
 }
+
+func TestParseRate(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]struct {
+		perSecond float64
+		given, ok bool
+	}{
+		"": {0, false, true}, "none": {0, true, true}, "0": {0, true, true}, "50": {50, true, true}, "0.5/s": {0.5, true, true},
+		"-1": {}, "Inf": {}, "NaN": {}, "fast": {}, "50/m": {},
+	} {
+		perSecond, given, err := replay.ParseRate(text)
+		if (err == nil) != want.ok || want.ok && (perSecond != want.perSecond || given != want.given) {
+			t.Errorf("%q: %v, given %v, %v", text, perSecond, given, err)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package replay
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -94,7 +95,7 @@ func ParseRate(text string) (perSecond float64, given bool, err error) {
 		return 0, true, nil
 	}
 	perSecond, err = strconv.ParseFloat(strings.TrimSuffix(text, "/s"), 64)
-	if err != nil || !(perSecond > 0) {
+	if err != nil || !(perSecond > 0) || math.IsInf(perSecond, 1) {
 		return 0, true, &RequestError{"rate", fmt.Sprintf("%q is no number of events a second, such as 50/s, nor none", text)}
 	}
 	return perSecond, true, nil

@@ -36,9 +36,10 @@ var postgresDialect = dialect{
 	update: postgresUpdate, given: "given",
 	lock: selectCounters + " FOR UPDATE",
 	// Its texts hold no zero byte.
-	text:     func(s string) string { return strings.ReplaceAll(s, "\x00", "\uFFFD") },
-	hasTable: "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = current_schema() AND table_name = ?",
-	reading:  &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
+	text:      func(s string) string { return strings.ReplaceAll(s, "\x00", "\uFFFD") },
+	hasTable:  "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = current_schema() AND table_name = ?",
+	reading:   &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
+	addOrders: addGroups,
 }
 
 // postgresArrays returns an array for each column.

@@ -1,0 +1,118 @@
+package commission
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"strings"
+)
+
+// full adds up what no level of sums knows, several of program, website, sub id and
+// link: by the days of orders the orders themselves, by day of posting its changes.
+// The columns are as in [cells].
+func (r *Reader) full(ctx context.Context, q *Query, kind int64, columns []string) (*cells, error) {
+	tx, err := r.db.BeginTx(ctx, r.reading)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = tx.Rollback() }() // it has only read
+	c, err := newCells(ctx, tx, r.dialect, q, columns)
+	if err != nil {
+		return nil, err
+	}
+	if kind == byPostingDay {
+		return c, r.addChanges(ctx, tx, q, c)
+	}
+	return c, r.addOrders(ctx, tx, c, r.chosenOrders(q, kind, c))
+}
+
+// chosenOrders are those of a query: the column of their day, what stands behind
+// FROM, and its arguments. Orders of dimensions that are not chosen may be among them.
+type chosenOrders struct {
+	day, from string
+	args      []any
+}
+
+func (r *Reader) chosenOrders(q *Query, kind int64, c *cells) chosenOrders {
+	where, args := q.numbersWhere(r.text)
+	if c.few {
+		dimensions, few := q.dimensionsWhere(r.text, inFull)
+		where, args = dimensions+where, append(few, args...)
+	}
+	day := "day"
+	if kind == bySettlementDay {
+		day = "charge_day"
+		where = " AND charge_day <> 0" + strings.ReplaceAll(where, " day ", " charge_day ")
+	}
+	return chosenOrders{day, r.rebind("commission_states" + strings.Replace(where, " AND ", " WHERE ", 1)), args}
+}
+
+// addGroups lets the database add up orders by what cells need to know, and adds its
+// rows.
+func addGroups(ctx context.Context, tx *sql.Tx, c *cells, o chosenOrders) error {
+	var dimension, day, currency, status int64
+	key, to := []string{"dimension_id", "currency"}, []any{&dimension, &currency}
+	group := func(expression string, value *int64) { key, to = append(key, expression), append(to, value) }
+	switch {
+	case c.day >= 0:
+		group(o.day, &day)
+	case c.month >= 0:
+		group(o.day+" / 100 * 100", &day)
+	}
+	if c.status >= 0 {
+		group("status", &status)
+	}
+	var v sum
+	by := strings.Join(key, ", ")
+	query := "SELECT " + by + ", COUNT(*), CAST(SUM(order_amount) AS BIGINT), CAST(SUM(commission) AS BIGINT) FROM " + o.from + " GROUP BY " + by
+	return each(ctx, tx, append(to, &v.orders, &v.amount, &v.commission), query, o.args, func() error {
+		return c.add(dimension, day, currency, status, v)
+	})
+}
+
+// each scans every row of a query.
+func each(ctx context.Context, db querier, to []any, query string, args []any, row func() error) error {
+	rows, err := db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := rows.Scan(to...); err != nil {
+			return err
+		}
+		if err := row(); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// addChanges adds what the days of posting changed.
+func (r *Reader) addChanges(ctx context.Context, tx *sql.Tx, q *Query, c *cells) error {
+	days := Filter{From: q.From, To: q.To}
+	where, args := days.numbersWhere(r.text)
+	status, currency := c.only(r.text(statusValue(q.Status))), c.only(r.text(q.Currency))
+	if status < 0 || currency < 0 {
+		return nil
+	}
+	var day int64
+	var entries sql.RawBytes
+	query := r.rebind("SELECT day, entries FROM commission_changes" + strings.Replace(where, " AND ", " WHERE ", 1))
+	return each(ctx, tx, []any{&day, &entries}, query, args, func() error {
+		return readChanges(entries, func(e change) error {
+			if status > 0 && e.status != status || currency > 0 && e.currency != currency {
+				return nil
+			}
+			return c.add(e.dimension, day, e.currency, e.status, e.sum)
+		})
+	})
+}
+
+// only returns the number of the word that is chosen: 0 for all, -1 for none.
+func (c *cells) only(text string) int64 {
+	if text == "" {
+		return 0
+	}
+	return cmp.Or(c.numbers[text], -1)
+}

@@ -65,20 +65,13 @@ func takeBack(number int64) {
 	delete(lent.cells, number)
 }
 
-// addEach adds orders one by one.
-func addEach(ctx context.Context, tx *sql.Tx, c *cells, o chosenOrders) error {
+// addEach lets SQLite call the function for each order.
+func addEach(ctx context.Context, conn *sql.Conn, c *cells, o chosenOrders) error {
 	number := lend(c)
 	defer takeBack(number)
-	day, status := "0", "0"
-	if c.day >= 0 || c.month >= 0 {
-		day = o.day
-	}
-	if c.status >= 0 {
-		status = "status"
-	}
-	query := "SELECT " + addFunction + "(?, dimension_id, " + day + ", currency, " + status + ", order_amount, commission) FROM " + o.from
+	query := "SELECT " + addFunction + "(?, " + o.columns + ") FROM " + o.from
 	var orders int64
-	return tx.QueryRowContext(ctx, query, append([]any{number}, o.args...)...).Scan(&orders)
+	return conn.QueryRowContext(ctx, query, append([]any{number}, o.args...)...).Scan(&orders)
 }
 
 // adder is the function in one query.

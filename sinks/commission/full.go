@@ -11,7 +11,12 @@ import (
 // link: by the days of orders the orders themselves, by day of posting its changes.
 // The columns are as in [cells].
 func (r *Reader) full(ctx context.Context, q *Query, kind int64, columns []string) (*cells, error) {
-	tx, err := r.db.BeginTx(ctx, r.reading)
+	conn, err := r.db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	tx, err := conn.BeginTx(ctx, r.reading)
 	if err != nil {
 		return nil, err
 	}
@@ -23,14 +28,15 @@ func (r *Reader) full(ctx context.Context, q *Query, kind int64, columns []strin
 	if kind == byPostingDay {
 		return c, r.addChanges(ctx, tx, q, c)
 	}
-	return c, r.addOrders(ctx, tx, c, r.chosenOrders(q, kind, c))
+	return c, r.addOrders(ctx, conn, c, r.chosenOrders(q, kind, c))
 }
 
-// chosenOrders are those of a query: the column of their day, what stands behind
-// FROM, and its arguments. Orders of dimensions that are not chosen may be among them.
+// chosenOrders are those of a query: the numbers that [cells.add] takes, but for the
+// one order that each of them is, what stands behind FROM, and its arguments. Orders
+// of dimensions that are not chosen may be among them.
 type chosenOrders struct {
-	day, from string
-	args      []any
+	columns, from string
+	args          []any
 }
 
 func (r *Reader) chosenOrders(q *Query, kind int64, c *cells) chosenOrders {
@@ -39,35 +45,21 @@ func (r *Reader) chosenOrders(q *Query, kind int64, c *cells) chosenOrders {
 		dimensions, few := q.dimensionsWhere(r.text, inFull)
 		where, args = dimensions+where, append(few, args...)
 	}
-	day := "day"
+	day, status := "day", "status"
 	if kind == bySettlementDay {
 		day = "charge_day"
 		where = " AND charge_day <> 0" + strings.ReplaceAll(where, " day ", " charge_day ")
 	}
-	return chosenOrders{day, r.rebind("commission_states" + strings.Replace(where, " AND ", " WHERE ", 1)), args}
-}
-
-// addGroups lets the database add up orders by what cells need to know, and adds its
-// rows.
-func addGroups(ctx context.Context, tx *sql.Tx, c *cells, o chosenOrders) error {
-	var dimension, day, currency, status int64
-	key, to := []string{"dimension_id", "currency"}, []any{&dimension, &currency}
-	group := func(expression string, value *int64) { key, to = append(key, expression), append(to, value) }
-	switch {
-	case c.day >= 0:
-		group(o.day, &day)
-	case c.month >= 0:
-		group(o.day+" / 100 * 100", &day)
+	if c.day < 0 && c.month < 0 {
+		day = "0"
 	}
-	if c.status >= 0 {
-		group("status", &status)
+	if c.status < 0 {
+		status = "0"
 	}
-	var v sum
-	by := strings.Join(key, ", ")
-	query := "SELECT " + by + ", COUNT(*), CAST(SUM(order_amount) AS BIGINT), CAST(SUM(commission) AS BIGINT) FROM " + o.from + " GROUP BY " + by
-	return each(ctx, tx, append(to, &v.orders, &v.amount, &v.commission), query, o.args, func() error {
-		return c.add(dimension, day, currency, status, v)
-	})
+	return chosenOrders{
+		columns: "dimension_id, " + day + ", currency, " + status + ", order_amount, commission",
+		from:    r.rebind("commission_states" + strings.Replace(where, " AND ", " WHERE ", 1)), args: args,
+	}
 }
 
 // each scans every row of a query.

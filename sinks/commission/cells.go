@@ -1,8 +1,12 @@
 package commission
 
 import (
+	"cmp"
 	"errors"
 	"slices"
+	"strconv"
+
+	"github.com/orderwire/orderwire/schema"
 )
 
 // cells are sums that are made in memory, where no level of the kept ones knows what
@@ -36,6 +40,16 @@ const cellColumns = 9
 // ones, the day, or the month. So keys sort as their texts do.
 type cellKey [cellColumns]int32
 
+// compare is as slices.Compare, which takes twice as long.
+func (k *cellKey) compare(other *cellKey) int {
+	for i, n := range k {
+		if n != other[i] {
+			return cmp.Compare(n, other[i])
+		}
+	}
+	return 0
+}
+
 var (
 	errTooLarge = errors.New("a sum needs more than 64 bits")
 	errNoWord   = errors.New("a status or a currency is not in commission_texts")
@@ -44,28 +58,74 @@ var (
 // add adds to a cell, unless the dimension is not chosen. day and status may be
 // anything where nothing is grouped by them.
 func (c *cells) add(dimension, day, currency, status int64, v sum) error {
-	if uint64(dimension) >= uint64(len(c.dimensions)) || c.dimensions[dimension] == 0 {
+	group := c.group(dimension)
+	if group == 0 {
 		return nil
 	}
-	if last := uint64(len(c.words)); uint64(currency) >= last || uint64(status) >= last {
-		return errNoWord
+	i, err := c.place(group, day, currency, status)
+	if err != nil {
+		return err
 	}
-	k := cell{group: c.dimensions[dimension], currency: c.words[currency]}
+	return c.sums[i].add(v)
+}
+
+// empty returns cells for the same without sums.
+func (c *cells) empty() *cells {
+	e := *c
+	e.at, e.sums = map[cell]int32{}, nil
+	return &e
+}
+
+// addAll adds other cells for the same.
+func (c *cells) addAll(other *cells) error {
+	for k, i := range other.at {
+		if err := c.sums[c.placeOf(k)].add(other.sums[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// group returns the group of a dimension, 0 for one that is not chosen.
+func (c *cells) group(dimension int64) int32 {
+	if uint64(dimension) >= uint64(len(c.dimensions)) {
+		return 0
+	}
+	return c.dimensions[dimension]
+}
+
+// place returns where the sum of a cell stands in sums.
+func (c *cells) place(group int32, day, currency, status int64) (int32, error) {
+	if last := uint64(len(c.words)); uint64(currency) >= last || uint64(status) >= last {
+		return 0, errNoWord
+	}
+	k := cell{group: group, day: c.period(day), currency: c.words[currency]}
 	if c.status >= 0 {
 		k.status = c.words[status]
 	}
-	switch {
-	case c.day >= 0:
-		k.day = int32(day)
-	case c.month >= 0:
-		k.day = int32(day / 100 * 100)
-	}
+	return c.placeOf(k), nil
+}
+
+func (c *cells) placeOf(k cell) int32 {
 	i, found := c.at[k]
 	if !found {
 		i = int32(len(c.sums))
 		c.at[k], c.sums = i, append(c.sums, sum{})
 	}
-	return c.sums[i].add(v)
+	return i
+}
+
+// period returns the day, the first of its month without its day, or 0, by what is
+// asked for.
+func (c *cells) period(day int64) int32 {
+	switch {
+	case c.day >= 0:
+		return int32(day)
+	case c.month >= 0:
+		return int32(day / 100 * 100)
+	default:
+		return 0
+	}
 }
 
 // add refuses what does not fit, as the databases do.
@@ -104,7 +164,7 @@ func (c *cells) results() []result {
 		}
 		all = append(all, r)
 	}
-	slices.SortFunc(all, func(a, b result) int { return slices.Compare(a.key[:], b.key[:]) })
+	slices.SortFunc(all, func(a, b result) int { return a.key.compare(&b.key) })
 	return all
 }
 
@@ -124,4 +184,17 @@ func (c *cells) text(r *result, column int) string {
 	}
 	c.days[n] = text
 	return text
+}
+
+// moneyOf is [schema.MoneyFromCents] without a decimal in between, which would be a
+// fourth of the time of a long report.
+func moneyOf(cents int64) schema.Money {
+	var text [24]byte
+	b, n := text[:0], uint64(cents)
+	if cents < 0 {
+		b, n = append(b, '-'), -n
+	}
+	b = strconv.AppendUint(b, n/100, 10)
+	m, _ := schema.ParseMoney(string(append(b, '.', '0'+byte(n/10%10), '0'+byte(n%10)))) // it is a number
+	return m
 }

@@ -35,7 +35,7 @@ var errChanges = errors.New("commission_changes holds a text that is no list of 
 
 // readChanges gives each entry to add. It is strict, since nothing else checks
 // these texts, and reads numbers itself, since there are millions of them.
-func readChanges(text []byte, add func(change) error) error {
+func readChanges(text string, add func(change) error) error {
 	var n [changeNumbers]int64
 	for i := 0; i < len(text); {
 		for field := range n {
@@ -67,7 +67,7 @@ func readChanges(text []byte, add func(change) error) error {
 }
 
 // readNumber reads the number at i and returns the place behind it.
-func readNumber(text []byte, i int) (n int64, end int, ok bool) {
+func readNumber(text string, i int) (n int64, end int, ok bool) {
 	first := i
 	if i < len(text) && text[i] == '-' {
 		first++
@@ -79,7 +79,7 @@ func readNumber(text []byte, i int) (n int64, end int, ok bool) {
 	case end == first:
 		return 0, end, false
 	case end-first > safeDigits:
-		n, err := strconv.ParseInt(string(text[i:end]), 10, 64)
+		n, err := strconv.ParseInt(text[i:end], 10, 64)
 		return n, end, err == nil
 	case first > i:
 		return -n, end, true

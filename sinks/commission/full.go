@@ -3,7 +3,6 @@ package commission
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"strings"
 )
 
@@ -78,27 +77,6 @@ func each(ctx context.Context, db querier, to []any, query string, args []any, r
 		}
 	}
 	return rows.Err()
-}
-
-// addChanges adds what the days of posting changed.
-func (r *Reader) addChanges(ctx context.Context, tx *sql.Tx, q *Query, c *cells) error {
-	days := Filter{From: q.From, To: q.To}
-	where, args := days.numbersWhere(r.text)
-	status, currency := c.only(r.text(statusValue(q.Status))), c.only(r.text(q.Currency))
-	if status < 0 || currency < 0 {
-		return nil
-	}
-	var day int64
-	var entries sql.RawBytes
-	query := r.rebind("SELECT day, entries FROM commission_changes" + strings.Replace(where, " AND ", " WHERE ", 1))
-	return each(ctx, tx, []any{&day, &entries}, query, args, func() error {
-		return readChanges(entries, func(e change) error {
-			if status > 0 && e.status != status || currency > 0 && e.currency != currency {
-				return nil
-			}
-			return c.add(e.dimension, day, e.currency, e.status, e.sum)
-		})
-	})
 }
 
 // only returns the number of the word that is chosen: 0 for all, -1 for none.

@@ -20,8 +20,8 @@ func reportTimes(b *testing.B, r *Reader) (longest time.Duration) {
 	for _, v := range slices.Concat(summaries(), searches()) {
 		longest = max(longest, timed(b, r, v))
 	}
-	for name, f := range map[string]Filter{"report of everything": {}, "report of an account": {Account: "main"}} {
-		timed(b, r, made{name, func(ctx context.Context, r *Reader) (int, error) { return rowsOf(r.Report(ctx, f)) }})
+	for _, f := range []Filter{{}, {Account: "main"}} {
+		timed(b, r, made{"report of everything " + f.Account, func(ctx context.Context, r *Reader) (int, error) { return rowsOf(r.Report(ctx, f)) }})
 	}
 	scanned(b, r)
 	return longest

@@ -1,6 +1,7 @@
 package commission
 
 import (
+	"context"
 	"database/sql"
 	"slices"
 	"strings"
@@ -34,6 +35,9 @@ type dialect struct {
 	lock string
 	// reading are the options of a transaction that sees one state.
 	reading *sql.TxOptions
+	// addOrders adds orders to cells, one by one, as a transaction sees them that has
+	// begun on the connection.
+	addOrders func(ctx context.Context, conn *sql.Conn, c *cells, o chosenOrders) error
 	// text makes a text of the network fit to be stored.
 	text func(string) string
 	// hasTable is a query for the number of tables of a name.

@@ -36,9 +36,10 @@ var postgresDialect = dialect{
 	update: postgresUpdate, given: "given",
 	lock: selectCounters + " FOR UPDATE",
 	// Its texts hold no zero byte.
-	text:     func(s string) string { return strings.ReplaceAll(s, "\x00", "\uFFFD") },
-	hasTable: "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = current_schema() AND table_name = ?",
-	reading:  &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
+	text:      func(s string) string { return strings.ReplaceAll(s, "\x00", "\uFFFD") },
+	hasTable:  "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = current_schema() AND table_name = ?",
+	reading:   &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
+	addOrders: addRows,
 }
 
 // postgresArrays returns an array for each column.
@@ -132,6 +133,23 @@ var postgresPlans = map[string]string{
 // postgresReading are settings of the connections that read: compiling a query takes
 // longer than the longest of ours runs.
 var postgresReading = map[string]string{"jit": "off"}
+
+// addRows reads orders by the driver itself, which takes half as long as to let the
+// server group them.
+func addRows(ctx context.Context, conn *sql.Conn, c *cells, o chosenOrders) error {
+	return conn.Raw(func(driver any) error {
+		rows, err := driver.(*stdlib.Conn).Conn().Query(ctx, "SELECT "+o.columns+" FROM "+o.from, o.args...)
+		if err != nil {
+			return err
+		}
+		var dimension, day, currency, status int64
+		v := sum{orders: 1}
+		_, err = pgx.ForEachRow(rows, []any{&dimension, &day, &currency, &status, &v.amount, &v.commission}, func() error {
+			return c.add(dimension, day, currency, status, v)
+		})
+		return err
+	})
+}
 
 // openPostgres connects, with so many connections at most, and these settings.
 func openPostgres(ctx context.Context, c *pgx.ConnConfig, connections int, settings map[string]string) (*sql.DB, error) {

@@ -22,9 +22,10 @@ var sqliteDialect = dialect{
 	most:   func(columns, n int) int { return largest(min(n, max(1, sqliteParameters/columns))) },
 	update: upsert, given: "excluded",
 	// Its transactions begin with the lock.
-	lock:     selectCounters,
-	text:     func(s string) string { return s },
-	hasTable: "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = ?",
+	lock:      selectCounters,
+	addOrders: addEach,
+	text:      func(s string) string { return s },
+	hasTable:  "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = ?",
 }
 
 // explainSQLite maps a result code of SQLite to a hint and an error of this package,

@@ -7,6 +7,7 @@
 //	log ─► runner (package pipeline) ─► Books.Write ─► commission_states   one row an order
 //	                                      one transaction  ledger_postings     one row a change of money, with its lines
 //	                                                       commission_totals   sums by day
+//	                                                       commission_changes  what each day of posting changed
 //	                                                     ─► commission_position
 //
 // Of each order the books hold one row: its state after its newest event, and
@@ -68,9 +69,11 @@
 // for each program, for each website, for each sub id and for each link. The day is
 // that of the order, of the settlement as the network writes it, or of the posting.
 // By posting means what a day changed: an order that goes from one status to another
-// is taken out of the one and put into the other. By posting they are also kept for
-// all of these together. By the other days there would be about as many such sums
-// as orders, so a report that asks for several of these together adds up the orders.
+// is taken out of the one and put into the other. For all of these together only that
+// is kept, as one text a day and stretch of the log, since there are nearly as many such
+// sums as events; by the other days there would be about as many as orders. So a report
+// that asks for several of these together adds up the orders, or reads these texts,
+// and does it in memory.
 // Beside that the books keep what was estimated and what came of settled orders, and
 // how many days approvals took.
 //

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -61,7 +62,35 @@ type Earned struct {
 // Earnings returns the sums that q chooses, sorted by group and currency, byte
 // by byte. The error is a [*FilterError] or a [*StoreError].
 func (r *Reader) Earnings(ctx context.Context, q Query) ([]Earned, error) {
-	query, args, err := q.statement(r.text)
+	kind, err := q.check()
+	if err != nil {
+		return nil, err
+	}
+	if level := q.level(); level != inFull {
+		earned, err := r.earned(ctx, &q, kind, level)
+		return earned, r.fail("earnings", err)
+	}
+	earned, err := r.earnedInFull(ctx, &q, kind)
+	return earned, r.fail("earnings", err)
+}
+
+// check returns the kind of days that q means.
+func (q *Query) check() (kind int64, err error) {
+	kind, known := map[string]int64{"": byOrderDay, ByOrder: byOrderDay, BySettlement: bySettlementDay, ByPosting: byPostingDay}[q.By]
+	if !known {
+		return 0, &FilterError{Field: "day", Problem: "cannot be " + q.By + "; write order, settlement or posting"}
+	}
+	for _, g := range q.Group {
+		if _, known := groupings[g]; !known {
+			return 0, &FilterError{Field: "by", Problem: "cannot be " + g + "; write some of " + strings.Join(Groupings(), ", ")}
+		}
+	}
+	return kind, errors.Join(checkDay("from", q.From), checkDay("to", q.To))
+}
+
+// earned reads the sums of a level.
+func (r *Reader) earned(ctx context.Context, q *Query, kind, level int64) ([]Earned, error) {
+	query, args, err := q.statement(r.text, kind, level)
 	if err != nil {
 		return nil, err
 	}
@@ -69,23 +98,44 @@ func (r *Reader) Earnings(ctx context.Context, q Query) ([]Earned, error) {
 	slices.SortFunc(earned, func(a, b Earned) int {
 		return cmp.Or(slices.Compare(a.Group, b.Group), strings.Compare(a.Currency, b.Currency))
 	})
-	return earned, r.fail("earnings", err)
+	return earned, err
 }
 
-// statement adds up in two steps: what is there by numbers alone, then the few
-// rows of that by their texts.
-func (q *Query) statement(text func(string) string) (string, []any, error) {
-	kind, known := map[string]int64{"": byOrderDay, ByOrder: byOrderDay, BySettlement: bySettlementDay, ByPosting: byPostingDay}[q.By]
-	if !known {
-		return "", nil, &FilterError{Field: "day", Problem: "cannot be " + q.By + "; write order, settlement or posting"}
+// earnedInFull adds up what no level knows.
+func (r *Reader) earnedInFull(ctx context.Context, q *Query, kind int64) ([]Earned, error) {
+	var columns []string
+	of := make([]int, len(q.Group)) // a group may stand there twice
+	for i, g := range q.Group {
+		if of[i] = slices.Index(columns, g); of[i] < 0 {
+			of[i], columns = len(columns), append(columns, g)
+		}
 	}
+	columns = append(columns, "currency")
+	c, err := r.full(ctx, q, kind, columns)
+	if err != nil {
+		return nil, err
+	}
+	all := c.results()
+	earned, groups := make([]Earned, len(all)), make([]string, len(all)*len(of))
+	for i := range all {
+		v, e := &all[i], &earned[i]
+		e.Group, groups = groups[:len(of):len(of)], groups[len(of):]
+		for j, column := range of {
+			e.Group[j] = c.text(v, column)
+		}
+		e.Currency, e.Orders = c.text(v, c.currency), v.orders
+		e.OrderAmount, e.Commission = moneyOf(v.amount), moneyOf(v.commission)
+	}
+	return earned, nil
+}
+
+// statement adds up in two steps: the sums of a level by numbers alone, then the few
+// rows of that by their texts.
+func (q *Query) statement(text func(string) string, kind, level int64) (string, []any, error) {
 	var columns []string
 	numbers := []string{"currency"}
 	for _, g := range q.Group {
-		chosen, known := groupings[g]
-		if !known {
-			return "", nil, &FilterError{Field: "by", Problem: "cannot be " + g + "; write some of " + strings.Join(Groupings(), ", ")}
-		}
+		chosen := groupings[g]
 		columns = append(columns, chosen.text)
 		switch {
 		case slices.Contains(numbers, chosen.number):
@@ -95,15 +145,16 @@ func (q *Query) statement(text func(string) string) (string, []any, error) {
 			numbers = append(numbers, chosen.number)
 		}
 	}
-	level := q.level()
 	where, args, err := q.where(text, level)
 	if err != nil {
 		return "", nil, err
 	}
-	key := strings.Join(append(columns, "c.text"), ", ")
+	key, number := strings.Join(append(columns, "c.text"), ", "), strings.Join(numbers, ", ")
 	// Materialized, or PostgreSQL may add up anew for each text while it knows little
 	// about the tables.
-	query := "WITH s AS MATERIALIZED (" + inNumbers(kind, level, strings.Join(numbers, ", "), where) + ") SELECT " + key +
+	query := "WITH s AS MATERIALIZED (SELECT " + number + ", CAST(SUM(orders) AS BIGINT) AS orders, " +
+		"CAST(SUM(order_amount) AS BIGINT) AS order_amount, CAST(SUM(commission) AS BIGINT) AS commission FROM commission_totals WHERE kind = " +
+		strconv.FormatInt(kind+3*level, 10) + where + " GROUP BY " + strings.Replace(number, " AS month", "", 1) + ") SELECT " + key +
 		", CAST(SUM(s.orders) AS BIGINT), CAST(SUM(s.order_amount) AS BIGINT), CAST(SUM(s.commission) AS BIGINT) FROM s JOIN commission_texts c ON c.id = s.currency"
 	if slices.Contains(numbers, "dimension_id") {
 		query += " JOIN commission_dimensions d ON d.id = s.dimension_id"
@@ -116,26 +167,6 @@ func (q *Query) statement(text func(string) string) (string, []any, error) {
 
 // somethingLeft leaves out what has gone back to nothing.
 const somethingLeft = " HAVING SUM(s.orders) <> 0 OR SUM(s.order_amount) <> 0 OR SUM(s.commission) <> 0"
-
-// inNumbers adds up the sums of a level, or the orders where no sums are kept.
-func inNumbers(kind, level int64, key, where string) string {
-	const amounts = "CAST(SUM(order_amount) AS BIGINT) AS order_amount, CAST(SUM(commission) AS BIGINT) AS commission FROM "
-	if level != inFull || kind == byPostingDay {
-		return "SELECT " + key + ", CAST(SUM(orders) AS BIGINT) AS orders, " + amounts +
-			"commission_totals WHERE kind = " + strconv.FormatInt(kind+3*level, 10) + where + " GROUP BY " + unnamed(key)
-	}
-	if kind == bySettlementDay {
-		where = " AND charge_day <> 0" + strings.ReplaceAll(where, " day ", " charge_day ")
-		key = strings.Replace(strings.Replace(key, "day / 100", "charge_day / 100", 1), ", day", ", charge_day AS day", 1)
-	}
-	where = strings.Replace(where, " AND ", " WHERE ", 1)
-	return "SELECT " + key + ", COUNT(*) AS orders, " + amounts + "commission_states" + where + " GROUP BY " + unnamed(key)
-}
-
-// unnamed takes the names from expressions, for GROUP BY.
-func unnamed(key string) string {
-	return strings.NewReplacer(" AS day", "", " AS month", "").Replace(key)
-}
 
 // level returns the level of sums that knows what a query asks for.
 func (q *Query) level() int64 {

@@ -133,7 +133,7 @@ func newBareDriver(b *testing.B) *writer {
 	b.Cleanup(func() { _ = db.Close() })
 	for _, table := range []string{
 		"commission_states", "ledger_postings", "ledger_balances", "commission_dimensions", "commission_texts",
-		"commission_totals", "commission_settled", "commission_approvals",
+		"commission_totals", "commission_changes", "commission_settled", "commission_approvals",
 	} {
 		if _, err := db.ExecContext(b.Context(), "CREATE TABLE bare_"+table+" AS SELECT * FROM "+table+" WHERE 1 = 0"); err != nil {
 			b.Fatal(err)

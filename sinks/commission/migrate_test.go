@@ -118,6 +118,33 @@ func TestMigrationsDown(t *testing.T) {
 	}
 }
 
+// The way back to version 4 and forth again keeps what the days of posting changed.
+func TestChangesDownAndUp(t *testing.T) {
+	t.Parallel()
+	dsn := newDSN(t)
+	b, err := Open(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 8 { // parts of the same days
+		write(t, b, history(60)[20*i:20*i+20]...)
+	}
+	q := Query{By: ByPosting, Group: []string{"day", "program", "website", "sub_id", "link", "status"}}
+	wanted, levels := earned(t, b.Reader, q), keptSums(t, b.Reader)
+	b = downAndUp(t, b, dsn, 4)
+	defer b.Close()
+	if got := earned(t, b.Reader, q); len(got) < 20 || !slices.Equal(got, wanted) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(wanted, "\n"))
+	}
+	if got := keptSums(t, b.Reader); !slices.Equal(got, levels) {
+		t.Errorf("sums of the levels\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(levels, "\n"))
+	}
+	write(t, b, history(60)[160:]...)
+	if n := len(earned(t, b.Reader, q)); n < len(wanted) {
+		t.Errorf("%d sums, %d before", n, len(wanted))
+	}
+}
+
 // downAndUp closes books, takes their tables back to a version, and opens them again.
 func downAndUp(t *testing.T, b *Books, dsn string, version int64) *Books {
 	t.Helper()

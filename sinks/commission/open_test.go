@@ -129,7 +129,7 @@ func TestOtherVersionsOfTheTables(t *testing.T) {
 	b, path := open(t)
 	exec(t, b, "INSERT INTO "+migrationTable+" (version_id, is_applied) VALUES (99, TRUE)")
 	_, err := Open(t.Context(), path)
-	failure(t, err, ErrSchema, b.where, "they have version 99, this program knows 4; use the newer orderwire")
+	failure(t, err, ErrSchema, b.where, "they have version 99, this program knows 5; use the newer orderwire")
 	_, err = OpenReader(t.Context(), path)
 	failure(t, err, ErrSchema, b.where, "use the newer orderwire")
 }

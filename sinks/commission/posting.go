@@ -228,7 +228,7 @@ func (p *posting) statements(d *dialect, yield func(*rows)) {
 	yield(balances)
 	yield(p.dimensions.rows())
 	yield(p.words.rows())
-	p.sums.rows(d, &p.keys, yield)
+	p.sums.rows(d, &p.keys, p.counters.sequence, yield)
 }
 
 // write writes all of it. Rows are made ready while those before are written.

@@ -23,7 +23,7 @@ func TestBooksEqualTheRecomputation(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		m := &machine{t: t, books: b, dsn: dsn, log: randomLog(rt), statements: map[string]*Statement{}, closedAt: map[int64]string{}}
 		for _, table := range []string{"commission_states", "ledger_postings", "ledger_balances", "ledger_months", "ledger_closings",
-			"commission_dimensions", "commission_texts", "commission_totals", "commission_settled", "commission_approvals"} {
+			"commission_dimensions", "commission_texts", "commission_totals", "commission_changes", "commission_settled", "commission_approvals"} {
 			m.exec("DELETE FROM " + table)
 		}
 		m.exec("UPDATE commission_position SET sequence = 0, last_order = 0, last_transaction = 0, last_dimension = 0, last_text = 0")

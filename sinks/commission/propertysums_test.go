@@ -1,8 +1,12 @@
 package commission
 
 import (
+	"database/sql"
+	"fmt"
 	"maps"
+	"slices"
 	"strconv"
+	"strings"
 
 	"pgregory.net/rapid"
 )
@@ -24,6 +28,7 @@ func (m *machine) compareSums(rt *rapid.T) {
 			FROM commission_orders GROUP BY 1`)
 	}
 	m.compareLevels(same)
+	m.compareFull(rt)
 	const pair = "account || '/' || program_id || ' ' || estimated_currency || ' '"
 	for _, v := range []struct{ kept, anew string }{
 		{"orders", "1"}, {"estimated_amount", "estimated_amount"}, {"estimated_commission", "estimated_commission"},
@@ -52,4 +57,53 @@ func (m *machine) compareLevels(same func(what, kept, anew string)) {
 			same(v.kept+" by day of posting and "+column, "SELECT s.day"+key+from+kind(byPostingDay), "SELECT s.day"+key+from+"3 GROUP BY 1")
 		}
 	}
+}
+
+// compareFull holds what is added up in memory to what the database makes of the
+// orders, and of the texts of the changes: the same rows in the same order.
+func (m *machine) compareFull(rt *rapid.T) {
+	for by, from := range map[string]string{
+		ByOrder:      "SELECT day, dimension_id, currency, status, 1 AS orders, order_amount, commission FROM commission_orders",
+		BySettlement: "SELECT charge_day AS day, dimension_id, currency, status, 1 AS orders, order_amount, commission FROM commission_orders WHERE charge_day <> ''",
+		ByPosting:    "SELECT day, dimension_id, currency, status, orders, order_amount, commission FROM commission_sums WHERE kind = 3",
+	} {
+		for _, group := range [][]string{{"day", "program", "website", "sub_id", "link", "status"}, {"link", "month", "website"}, {"status", "sub_id", "account", "program"}} {
+			got, err := m.books.Earnings(m.t.Context(), Query{By: by, Group: group})
+			if err != nil {
+				rt.Fatal(err)
+			}
+			if want := m.groups(rt, from, group); !slices.EqualFunc(got, want, func(e Earned, row []string) bool {
+				return slices.Equal(slices.Concat(e.Group, []string{e.Currency, fmt.Sprint(e.Orders), fmt.Sprint(hundredths(e.OrderAmount)), fmt.Sprint(hundredths(e.Commission))}), row)
+			}) {
+				rt.Fatalf("%s by %q after %d entries\ngot  %v\nwant %v", by, group, m.taken, got, want)
+			}
+		}
+	}
+}
+
+// groups lets the database add up sums by texts.
+func (m *machine) groups(rt *rapid.T, from string, group []string) [][]string {
+	column := map[string]string{"month": "SUBSTR(s.day, 1, 7)", "program": "d.program_id", "website": "d.website_id", "link": "d.link_id"}
+	var key []string
+	for _, g := range append(slices.Clone(group), "currency") {
+		if column[g] != "" {
+			g = column[g]
+		}
+		key = append(key, g)
+	}
+	const amounts = "SUM(s.orders), SUM(s.order_amount), SUM(s.commission)"
+	by := strings.Join(key, ", ")
+	all, err := collect(m.t.Context(), m.books.db, func(rows *sql.Rows) ([]string, error) {
+		row := make([]string, len(key)+3)
+		to := make([]any, len(row))
+		for i := range row {
+			to[i] = &row[i]
+		}
+		return row, rows.Scan(to...)
+	}, "SELECT "+by+", "+amounts+" FROM ("+from+") AS s JOIN commission_dimensions d ON d.id = s.dimension_id GROUP BY "+by+somethingLeft)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	slices.SortFunc(all, func(a, b []string) int { return slices.Compare(a[:len(key)], b[:len(key)]) })
+	return all
 }

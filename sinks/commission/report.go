@@ -1,7 +1,6 @@
 package commission
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -63,21 +62,33 @@ type Total struct {
 // program, day, website, sub id, currency and status, sorted by these in this
 // order, byte by byte. The error is a [*FilterError] or a [*StoreError].
 func (r *Reader) Report(ctx context.Context, f Filter) ([]Sum, error) {
-	q := Query{Filter: f, Group: []string{"account", "program", "day", "website", "sub_id", "status"}}
-	query, args, err := q.statement(r.text)
+	q := Query{Filter: f}
+	kind, err := q.check()
 	if err != nil {
 		return nil, err
 	}
-	sums, err := collect(ctx, r.db, scanSum, r.rebind(query), args...)
-	slices.SortFunc(sums, func(a, b Sum) int { return a.compare(&b) })
-	return sums, r.fail("report", err)
+	c, err := r.full(ctx, &q, kind, []string{"account", "program", "day", "website", "sub_id", "currency", "status"})
+	if err != nil {
+		return nil, r.fail("report", err)
+	}
+	all := c.results()
+	sums := make([]Sum, len(all))
+	for i := range all {
+		v := &all[i]
+		sums[i] = Sum{
+			Account: c.text(v, 0), ProgramID: c.text(v, 1), Day: c.text(v, 2), WebsiteID: c.text(v, 3), SubID: c.text(v, 4),
+			Currency: c.text(v, 5), Status: c.text(v, 6), StatusName: statusName(c.text(v, 6)),
+			Orders: v.orders, OrderAmount: moneyOf(v.amount), Commission: moneyOf(v.commission),
+		}
+	}
+	return sums, nil
 }
 
 // Totals returns the sums by currency and status, sorted by these. The error is
 // a [*StoreError].
 func (r *Reader) Totals(ctx context.Context) ([]Total, error) {
 	q := Query{Group: []string{"status"}}
-	query, args, err := q.statement(r.text)
+	query, args, err := q.statement(r.text, byOrderDay, q.level())
 	if err != nil {
 		return nil, err
 	}
@@ -88,29 +99,27 @@ func (r *Reader) Totals(ctx context.Context) ([]Total, error) {
 	return totals, r.fail("totals", err)
 }
 
-// compare is by what a report is sorted. Databases may sort texts in other ways.
-func (s *Sum) compare(o *Sum) int {
-	return cmp.Or(strings.Compare(s.Account, o.Account), strings.Compare(s.ProgramID, o.ProgramID), strings.Compare(s.Day, o.Day),
-		strings.Compare(s.WebsiteID, o.WebsiteID), strings.Compare(s.SubID, o.SubID), strings.Compare(s.Currency, o.Currency),
-		strings.Compare(s.Status, o.Status))
-}
-
 // where returns the conditions on sums, or orders, of a level, each with a leading
 // AND, and their arguments, as the books store texts.
 func (q *Query) where(text func(string) string, level int64) (string, []any, error) {
-	f := &q.Filter
-	if err := errors.Join(checkDay("from", f.From), checkDay("to", f.To)); err != nil {
+	if err := errors.Join(checkDay("from", q.From), checkDay("to", q.To)); err != nil {
 		return "", nil, err
 	}
-	where, args := dimensionWhere(text, f, q.LinkID)
-	if where != "" {
-		if level != inFull {
-			where += onLevel[level]
-		}
-		where = " AND dimension_id IN (SELECT id FROM commission_dimensions WHERE " + where + ")"
-	}
-	more, moreArgs := f.numbersWhere(text)
+	where, args := q.dimensionsWhere(text, level)
+	more, moreArgs := q.numbersWhere(text)
 	return where + more, append(args, moreArgs...), nil
+}
+
+// dimensionsWhere is where for dimensions alone.
+func (q *Query) dimensionsWhere(text func(string) string, level int64) (string, []any) {
+	where, args := dimensionWhere(text, &q.Filter, q.LinkID)
+	if where == "" {
+		return "", nil
+	}
+	if level != inFull {
+		where += onLevel[level]
+	}
+	return " AND dimension_id IN (SELECT id FROM commission_dimensions WHERE " + where + ")", args
 }
 
 // onLevel leaves out of dimensions those of other levels.
@@ -173,15 +182,6 @@ func statusName(value string) string {
 		return status.String()
 	}
 	return "Unknown"
-}
-
-func scanSum(rows *sql.Rows) (Sum, error) {
-	var s Sum
-	var amount, commission int64
-	err := rows.Scan(&s.Account, &s.ProgramID, (*dayColumn)(&s.Day), &s.WebsiteID, &s.SubID, &s.Status, &s.Currency, &s.Orders, &amount, &commission)
-	s.StatusName = statusName(s.Status)
-	s.OrderAmount, s.Commission = schema.MoneyFromCents(amount), schema.MoneyFromCents(commission)
-	return s, err
 }
 
 func scanTotal(rows *sql.Rows) (Total, error) {

@@ -20,7 +20,10 @@ func reportTimes(b *testing.B, r *Reader) (longest time.Duration) {
 	for _, v := range slices.Concat(summaries(), searches()) {
 		longest = max(longest, timed(b, r, v))
 	}
-	timed(b, r, made{"report of everything", func(ctx context.Context, r *Reader) (int, error) { return rowsOf(r.Report(ctx, Filter{})) }})
+	for _, f := range []Filter{{}, {Account: "main"}} {
+		timed(b, r, made{"report of everything " + f.Account, func(ctx context.Context, r *Reader) (int, error) { return rowsOf(r.Report(ctx, f)) }})
+	}
+	scanned(b, r)
 	return longest
 }
 
@@ -40,8 +43,27 @@ func timed(b *testing.B, r *Reader, v made) time.Duration {
 	return took[1]
 }
 
+// scanned logs what a listing of the same orders costs that only reads their numbers,
+// row by row: the floor of the report of everything.
+func scanned(b *testing.B, r *Reader) {
+	timed(b, r, made{"the orders of it, only read", func(ctx context.Context, r *Reader) (n int, err error) {
+		var v [6]int64
+		err = each(ctx, r.db, []any{&v[0], &v[1], &v[2], &v[3], &v[4], &v[5]},
+			"SELECT dimension_id, day, currency, status, order_amount, commission FROM commission_states", nil, func() error {
+				n++
+				return nil
+			})
+		return n, err
+	}})
+}
+
 func earnings(name string, q Query) made {
 	return made{name, func(ctx context.Context, r *Reader) (int, error) { return rowsOf(r.Earnings(ctx, q)) }}
+}
+
+// allDimensions asks for tens of thousands of rows.
+func allDimensions(by string) Query {
+	return Query{Filter: Filter{Account: "main"}, By: by, Group: []string{"month", "program", "website", "sub_id", "link"}}
 }
 
 func summaries() []made {
@@ -62,6 +84,11 @@ func summaries() []made {
 		earnings("by month, program and sub id", Query{Group: []string{"month", "program", "sub_id"}}),
 		earnings("the same by settlement", Query{By: BySettlement, Group: []string{"month", "program", "sub_id"}}),
 		earnings("the same by posting", Query{By: ByPosting, Group: []string{"month", "program", "sub_id"}}),
+		earnings("the same of an account", Query{Filter: Filter{Account: "main"}, Group: []string{"month", "program", "sub_id"}}),
+		earnings("by month and all dimensions", allDimensions(ByOrder)),
+		earnings("all dimensions by settlement", allDimensions(BySettlement)),
+		earnings("all dimensions by posting", allDimensions(ByPosting)),
+		earnings("by day of posting, program, sub id", Query{By: ByPosting, Group: []string{"day", "program", "sub_id"}}),
 		earnings("a sub id by program and day", Query{Filter: Filter{SubID: "campaign-3"}, Group: []string{"program", "day"}}),
 		{"statement", func(ctx context.Context, r *Reader) (int, error) {
 			s, err := r.Statement(ctx, "2026-05", "")

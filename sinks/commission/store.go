@@ -89,10 +89,7 @@ func openReader(path string) (*sql.DB, error) {
 		}
 		return nil, &StoreError{Op: "open", Where: path, Hint: hint, Cause: err}
 	}
-	db, err := sql.Open("sqlite", sqliteURL(path, readerParams))
-	if err != nil {
-		return nil, err
-	}
+	db := sql.OpenDB(readingConnector(sqliteURL(path, readerParams)))
 	db.SetMaxOpenConns(readerConnections)
 	db.SetMaxIdleConns(readerConnections)
 	return db, nil

@@ -6,8 +6,9 @@ import (
 )
 
 // Kinds of days that sums are kept by, on each level: a report reads the one that
-// knows what it asks for. In full they are kept by day of posting alone; by the
-// other days there would be about as many as orders, which tell the same.
+// knows what it asks for. In full they are kept by day of posting alone, behind each
+// other, see [change]; by the other days there would be about as many as orders, which
+// tell the same.
 const (
 	byOrderDay      int64 = 1
 	bySettlementDay int64 = 2
@@ -150,32 +151,12 @@ func (k *sumKeys) keep() {
 	}
 }
 
-// rows yields the statements for the differences. The rows of a day stand beside
-// each other in the database, so they are sorted.
-func (d *sums) rows(at *dialect, there *sumKeys, yield func(*rows)) {
-	const table, key = "commission_totals", 5
-	byDay := upsertSums(table, sumColumns, key)
-	known := at.update(table, sumColumns, key, adding(table, at.given, sumColumns[key:]))
-	there.fresh = there.fresh[:0]
-	keys := make([]sumKey, 0, len(d.byDay))
-	for k, v := range d.byDay {
-		if v != (sum{}) {
-			keys = append(keys, k)
-		}
-	}
-	slices.SortFunc(keys, compareSums)
-	for _, k := range keys {
-		to, v := byDay, d.byDay[k]
-		if _, found := there.known[k]; found {
-			to = known
-		} else {
-			there.fresh = append(there.fresh, k)
-		}
-		to.reserve(len(keys))
-		to.add(k.kind, k.day, k.dimension, k.currency, k.status, v.orders, v.amount, v.commission)
-	}
-	yield(known)
-	yield(byDay)
+// rows yields the statements for the differences of a batch that takes the log to a
+// sequence.
+func (d *sums) rows(at *dialect, there *sumKeys, sequence int64, yield func(*rows)) {
+	levels, full := d.keys()
+	yield(d.changes(full, sequence))
+	d.levels(at, there, levels, yield)
 	settledRows := upsertSums("commission_settled", settledColumns, 4)
 	for k, v := range d.settled {
 		if v != (settled{}) {
@@ -191,6 +172,43 @@ func (d *sums) rows(at *dialect, there *sumKeys, yield func(*rows)) {
 	}
 	yield(settledRows)
 	yield(approvals)
+}
+
+// keys returns those of the sums that change, of the levels and in full. The rows of
+// a day stand beside each other in the database, so they are sorted.
+func (d *sums) keys() (levels, full []sumKey) {
+	for k, v := range d.byDay {
+		switch {
+		case v == (sum{}):
+		case k.kind == byPostingDay:
+			full = append(full, k)
+		default:
+			levels = append(levels, k)
+		}
+	}
+	slices.SortFunc(levels, compareSums)
+	slices.SortFunc(full, compareSums)
+	return levels, full
+}
+
+// levels yields the statements for the sums of the levels.
+func (d *sums) levels(at *dialect, there *sumKeys, keys []sumKey, yield func(*rows)) {
+	const table, key = "commission_totals", 5
+	byDay := upsertSums(table, sumColumns, key)
+	known := at.update(table, sumColumns, key, adding(table, at.given, sumColumns[key:]))
+	there.fresh = there.fresh[:0]
+	for _, k := range keys {
+		to, v := byDay, d.byDay[k]
+		if _, found := there.known[k]; found {
+			to = known
+		} else {
+			there.fresh = append(there.fresh, k)
+		}
+		to.reserve(len(keys))
+		to.add(k.kind, k.day, k.dimension, k.currency, k.status, v.orders, v.amount, v.commission)
+	}
+	yield(known)
+	yield(byDay)
 }
 
 func compareSums(a, b sumKey) int {

@@ -37,6 +37,7 @@ func TestBooksEqualTheRecomputation(t *testing.T) {
 			m.compareMonths(rt)
 			m.compareSums(rt)
 		}
+		m.compareFull(rt)
 		b = m.books // a restart has replaced them
 	})
 	if err := b.Close(); err != nil {

@@ -327,7 +327,11 @@ func TestTailBoundsWhatItHoldsInBytes(t *testing.T) {
 
 // Whatever readers and the log do, each gets every event once and in order.
 func TestTailAtRandom(t *testing.T) {
-	for seed := range uint64(100) {
+	seeds := uint64(100)
+	if testing.Short() {
+		seeds = 15
+	}
+	for seed := range seeds {
 		synctest.Test(t, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 1))
 			log := newWatchedLog()

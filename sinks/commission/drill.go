@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/orderwire/orderwire/schema"
 )
 
@@ -85,14 +87,19 @@ func (r *Reader) Drill(ctx context.Context, d Drill) (*Drilled, error) {
 		by.expression += " DESC"
 	}
 	found := &Drilled{}
-	if err := r.total(ctx, found, d.Sums, where, args); err != nil {
-		return nil, r.fail("count orders", err)
-	}
+	group, ctx := errgroup.WithContext(ctx) // both look through all orders
+	group.Go(func() error { return r.fail("count orders", r.total(ctx, found, d.Sums, where, args)) })
 	query := "WITH f AS (SELECT o.id FROM commission_states o" + by.join + where + " ORDER BY " + by.expression + ", o.id LIMIT ? OFFSET ?)" +
 		selectFound + by.expression + ", o.id"
 	limit := cmp.Or(max(d.Limit, 0), fewOrders)
-	found.Orders, err = collect(ctx, r.db, scanOrder, r.rebind(query), append(args, int64(limit), int64(max(d.Offset, 0)))...)
-	return found, r.fail("search orders", err)
+	group.Go(func() (err error) {
+		found.Orders, err = collect(ctx, r.db, scanOrder, r.rebind(query), slices.Concat(args, []any{int64(limit), int64(max(d.Offset, 0))})...)
+		return r.fail("search orders", err)
+	})
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	return found, nil
 }
 
 // total counts the orders, and adds them up when sums are asked for.

@@ -3,6 +3,7 @@ package schema_test
 import (
 	stdjson "encoding/json"
 	"errors"
+	"math"
 	"reflect"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/shopspring/decimal"
+	"pgregory.net/rapid"
 
 	"github.com/orderwire/orderwire/schema"
 )
@@ -339,6 +341,17 @@ func FuzzToken(f *testing.F) {
 		}
 		if back, err := schema.UnescapeToken(s); err == nil && schema.EscapeToken(back) != s {
 			t.Fatalf("%q has a second token %q", back, s)
+		}
+	})
+}
+
+// Hundredths give the text that the decimal of them has.
+func TestMoneyFromCents(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		cents := rapid.OneOf(rapid.Int64(), rapid.Int64Range(-200, 200), rapid.Just(int64(math.MinInt64))).Draw(rt, "hundredths")
+		if got, want := schema.MoneyFromCents(cents), schema.NewMoney(decimal.New(cents, -schema.MoneyScale)); got != want {
+			rt.Errorf("got %s, want %s", got, want)
 		}
 	})
 }

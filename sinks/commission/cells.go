@@ -4,9 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"slices"
-	"strconv"
-
-	"github.com/orderwire/orderwire/schema"
 )
 
 // cells are sums that are made in memory, where no level of the kept ones knows what
@@ -184,17 +181,4 @@ func (c *cells) text(r *result, column int) string {
 	}
 	c.days[n] = text
 	return text
-}
-
-// moneyOf is [schema.MoneyFromCents] without a decimal in between, which would be a
-// fourth of the time of a long report.
-func moneyOf(cents int64) schema.Money {
-	var text [24]byte
-	b, n := text[:0], uint64(cents)
-	if cents < 0 {
-		b, n = append(b, '-'), -n
-	}
-	b = strconv.AppendUint(b, n/100, 10)
-	m, _ := schema.ParseMoney(string(append(b, '.', '0'+byte(n/10%10), '0'+byte(n%10)))) // it is a number
-	return m
 }

@@ -124,7 +124,7 @@ func (r *Reader) earnedInFull(ctx context.Context, q *Query, kind int64) ([]Earn
 			e.Group[j] = c.text(v, column)
 		}
 		e.Currency, e.Orders = c.text(v, c.currency), v.orders
-		e.OrderAmount, e.Commission = moneyOf(v.amount), moneyOf(v.commission)
+		e.OrderAmount, e.Commission = schema.MoneyFromCents(v.amount), schema.MoneyFromCents(v.commission)
 	}
 	return earned, nil
 }

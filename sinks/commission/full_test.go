@@ -3,12 +3,9 @@ package commission
 import (
 	"context"
 	"errors"
-	"math"
 	"slices"
 	"strings"
 	"testing"
-
-	"pgregory.net/rapid"
 
 	"github.com/orderwire/orderwire/schema"
 )
@@ -103,16 +100,6 @@ func TestTooLarge(t *testing.T) {
 	if got := (&sum{}).add(sum{orders: -1, amount: -1, commission: 1}); got != nil {
 		t.Error(got)
 	}
-}
-
-func TestMoneyOf(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(rt *rapid.T) {
-		cents := rapid.OneOf(rapid.Int64(), rapid.Int64Range(-200, 200), rapid.Just(int64(math.MinInt64))).Draw(rt, "hundredths")
-		if got, want := moneyOf(cents), schema.MoneyFromCents(cents); got != want {
-			rt.Errorf("got %s, want %s", got, want)
-		}
-	})
 }
 
 // A report ends with its context, and the next one has a connection.

@@ -78,7 +78,7 @@ func (r *Reader) Report(ctx context.Context, f Filter) ([]Sum, error) {
 		sums[i] = Sum{
 			Account: c.text(v, 0), ProgramID: c.text(v, 1), Day: c.text(v, 2), WebsiteID: c.text(v, 3), SubID: c.text(v, 4),
 			Currency: c.text(v, 5), Status: c.text(v, 6), StatusName: statusName(c.text(v, 6)),
-			Orders: v.orders, OrderAmount: moneyOf(v.amount), Commission: moneyOf(v.commission),
+			Orders: v.orders, OrderAmount: schema.MoneyFromCents(v.amount), Commission: schema.MoneyFromCents(v.commission),
 		}
 	}
 	return sums, nil

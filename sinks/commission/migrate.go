@@ -36,14 +36,20 @@ func migrate(ctx context.Context, db *sql.DB, at *place) error {
 	if have > want {
 		return schemaError(at.where, have, want)
 	}
-	if _, err = p.Up(ctx); err == nil {
-		return nil
+	for {
+		if _, err = p.Up(ctx); err == nil {
+			return nil
+		}
+		// Somebody else may be at it, too: go on behind what is there by now.
+		now, want, failed := p.GetVersions(ctx)
+		if failed == nil && now == want {
+			return nil
+		}
+		if failed != nil || now <= have {
+			return err
+		}
+		have = now
 	}
-	// Somebody else may have done it at the same time.
-	if have, want, again := p.GetVersions(ctx); again == nil && have == want {
-		return nil
-	}
-	return err
 }
 
 func newProvider(db *sql.DB, d *dialect) (*goose.Provider, error) {

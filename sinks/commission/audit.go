@@ -118,7 +118,7 @@ func scanAudited(rows *sql.Rows) (Audited, error) {
 func streamed[T any](ctx context.Context, a *Audit, scan func(*sql.Rows) (T, error), query string, args ...any) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		taken := true
-		err := a.each(ctx, func(rows *sql.Rows) (bool, error) {
+		err := each(ctx, a.tx, func(rows *sql.Rows) (bool, error) {
 			row, err := scan(rows)
 			if err == nil {
 				taken = yield(row, nil)
@@ -130,19 +130,4 @@ func streamed[T any](ctx context.Context, a *Audit, scan func(*sql.Rows) (T, err
 			yield(none, a.reader.fail("audit", err))
 		}
 	}
-}
-
-// each calls take for the rows of a query, until it wants no more.
-func (a *Audit) each(ctx context.Context, take func(*sql.Rows) (more bool, err error), query string, args ...any) error {
-	rows, err := a.tx.QueryContext(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if more, err := take(rows); err != nil || !more {
-			return err
-		}
-	}
-	return rows.Err()
 }

@@ -61,24 +61,6 @@ func (r *Reader) chosenOrders(q *Query, kind int64, c *cells) chosenOrders {
 	}
 }
 
-// each scans every row of a query.
-func each(ctx context.Context, db querier, to []any, query string, args []any, row func() error) error {
-	rows, err := db.QueryContext(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := rows.Scan(to...); err != nil {
-			return err
-		}
-		if err := row(); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
-}
-
 // only returns the number of the word that is chosen: 0 for all, -1 for none.
 func (c *cells) only(text string) int64 {
 	if text == "" {

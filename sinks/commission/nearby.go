@@ -58,15 +58,18 @@ func (r *Reader) eachChanges(ctx context.Context, tx *sql.Tx, q *Query, to chan<
 	days := Filter{From: q.From, To: q.To}
 	where, args := days.numbersWhere(r.text)
 	query := r.rebind("SELECT day, entries FROM commission_changes" + strings.Replace(where, " AND ", " WHERE ", 1) + " ORDER BY day, part")
-	var text dayChanges
-	return each(ctx, tx, []any{&text.day, &text.entries}, query, args, func() error {
+	return each(ctx, tx, func(rows *sql.Rows) (bool, error) {
+		var text dayChanges
+		if err := rows.Scan(&text.day, &text.entries); err != nil {
+			return false, err
+		}
 		select {
 		case to <- text:
-			return nil
+			return true, nil
 		case <-ctx.Done():
-			return ctx.Err()
+			return false, ctx.Err()
 		}
-	})
+	}, query, args...)
 }
 
 // nearby adds changes to cells. They come day by day and, for a while, dimension by

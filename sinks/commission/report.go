@@ -195,18 +195,29 @@ func scanTotal(rows *sql.Rows) (Total, error) {
 
 // collect returns all rows of a query, never nil, so that no rows are [] in JSON.
 func collect[T any](ctx context.Context, db querier, scan func(*sql.Rows) (T, error), query string, args ...any) ([]T, error) {
-	rows, err := db.QueryContext(ctx, query, args...)
+	all := []T{}
+	err := each(ctx, db, func(rows *sql.Rows) (bool, error) {
+		row, err := scan(rows)
+		all = append(all, row)
+		return true, err
+	}, query, args...)
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
-	all := []T{}
-	for rows.Next() {
-		row, err := scan(rows)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, row)
+	return all, nil
+}
+
+// each calls take for the rows of a query, until it wants no more.
+func each(ctx context.Context, db querier, take func(*sql.Rows) (more bool, err error), query string, args ...any) error {
+	rows, err := db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
 	}
-	return all, rows.Err()
+	defer rows.Close()
+	for rows.Next() {
+		if more, err := take(rows); err != nil || !more {
+			return err
+		}
+	}
+	return rows.Err()
 }

@@ -2,6 +2,7 @@ package commission
 
 import (
 	"context"
+	"database/sql"
 	"slices"
 	"testing"
 	"time"
@@ -48,11 +49,10 @@ func timed(b *testing.B, r *Reader, v made) time.Duration {
 func scanned(b *testing.B, r *Reader) {
 	timed(b, r, made{"the orders of it, only read", func(ctx context.Context, r *Reader) (n int, err error) {
 		var v [6]int64
-		err = each(ctx, r.db, []any{&v[0], &v[1], &v[2], &v[3], &v[4], &v[5]},
-			"SELECT dimension_id, day, currency, status, order_amount, commission FROM commission_states", nil, func() error {
-				n++
-				return nil
-			})
+		err = each(ctx, r.db, func(rows *sql.Rows) (bool, error) {
+			n++
+			return true, rows.Scan(&v[0], &v[1], &v[2], &v[3], &v[4], &v[5])
+		}, "SELECT dimension_id, day, currency, status, order_amount, commission FROM commission_states")
 		return n, err
 	}})
 }

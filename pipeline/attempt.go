@@ -46,9 +46,42 @@ const recallPause = 30 * time.Second
 // agedOutPause is that before looking again whether an aged-out event is there.
 const agedOutPause = time.Hour
 
-// do works on a job, in a worker. own ends later than the route, so that the
-// outcome of an attempt under way is known.
-func (c *Courier) do(ctx, own context.Context, j job) (o outcome) {
+// work works on jobs until there are no more. own ends later than the route, so that
+// the outcome of an attempt under way is known.
+func (r *route) work(ctx, own context.Context) {
+	s := r.sender()
+	defer s.Close()
+	for j := range r.jobs {
+		r.outcomes <- r.do(ctx, own, s, j)
+	}
+}
+
+// sender returns what makes the attempts of one worker.
+func (c *Courier) sender() Sender {
+	switch d := c.cfg.Deliverer.(type) {
+	case Sending:
+		return d.Sender()
+	case Answering:
+		return keepsNothing{d}
+	default:
+		return keepsNothing{silent{d}}
+	}
+}
+
+// keepsNothing is a [Sender] of attempts that have nothing in common.
+type keepsNothing struct{ Answering }
+
+func (keepsNothing) Close() {}
+
+// silent does not tell the status of an answer.
+type silent struct{ Deliverer }
+
+func (d silent) Attempt(ctx context.Context, e *schema.Entry) (int, error) {
+	return 0, d.Deliver(ctx, e)
+}
+
+// do works on a job.
+func (c *Courier) do(ctx, own context.Context, s Sender, j job) (o outcome) {
 	o.job = j
 	if ctx.Err() != nil {
 		o.cut = true
@@ -57,7 +90,7 @@ func (c *Courier) do(ctx, own context.Context, j job) (o outcome) {
 	if j.recall != nil && !c.recall(ctx, &o) {
 		return o
 	}
-	if o.failed = c.deliver(own, &o); o.failed == nil {
+	if o.failed = c.deliver(own, s, &o); o.failed == nil {
 		return o
 	}
 	if o.cut = own.Err() != nil; o.cut {
@@ -75,16 +108,15 @@ func (c *Courier) do(ctx, own context.Context, j job) (o outcome) {
 }
 
 // deliver makes the attempt, and takes its time if somebody keeps attempts.
-func (c *Courier) deliver(ctx context.Context, o *outcome) (err error) {
-	if c.cfg.Attempted != nil {
-		o.began = time.Now()
-		defer func() { o.took = time.Since(o.began) }()
-	}
-	if a, ok := c.cfg.Deliverer.(Answering); ok {
-		o.status, err = a.Attempt(ctx, *o.entry)
+func (c *Courier) deliver(ctx context.Context, s Sender, o *outcome) (err error) {
+	if c.cfg.Attempted == nil {
+		o.status, err = s.Attempt(ctx, o.entry)
 		return err
 	}
-	return c.cfg.Deliverer.Deliver(ctx, *o.entry)
+	o.began = time.Now()
+	o.status, err = s.Attempt(ctx, o.entry)
+	o.took = time.Since(o.began)
+	return err
 }
 
 // judge reads what the error says of itself.

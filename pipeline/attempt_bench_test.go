@@ -23,7 +23,7 @@ type posting struct {
 	url    string
 }
 
-func (p posting) Deliver(ctx context.Context, e schema.Entry) error {
+func (p posting) Deliver(ctx context.Context, e *schema.Entry) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url, bytes.NewReader(e.Raw))
 	if err != nil {
 		return err

@@ -241,7 +241,7 @@ type unreliable struct {
 	worse float64
 }
 
-func (u *unreliable) Deliver(ctx context.Context, e schema.Entry) error {
+func (u *unreliable) Deliver(ctx context.Context, e *schema.Entry) error {
 	u.dice.pause(300)
 	if float64(u.dice.roll(1000)) >= 1000*u.worse {
 		if err := u.receiver.Deliver(ctx, e); err != nil {
@@ -622,7 +622,7 @@ func TestUnorderedEventsStandForThemselves(t *testing.T) {
 // attempt is cut off.
 type slow struct{ receiver }
 
-func (s *slow) Deliver(ctx context.Context, e schema.Entry) error {
+func (s *slow) Deliver(ctx context.Context, e *schema.Entry) error {
 	if e.Event.Data.Account == "slow" {
 		time.Sleep(15 * time.Second) //nolint:forbidigo // fake time of synctest
 		return context.DeadlineExceeded
@@ -659,7 +659,7 @@ func TestRetriesAndNewEventsTakeTurns(t *testing.T) {
 // ponderous takes a tenth of a second for each event.
 type ponderous struct{ receiver }
 
-func (p *ponderous) Deliver(ctx context.Context, e schema.Entry) error {
+func (p *ponderous) Deliver(ctx context.Context, e *schema.Entry) error {
 	time.Sleep(100 * time.Millisecond) //nolint:forbidigo // fake time of synctest
 	return p.receiver.Deliver(ctx, e)
 }

@@ -32,7 +32,7 @@ func TestRunnerDeposed(t *testing.T) {
 // hanging is a receiver that takes one event and hangs at the next.
 type hanging struct{ taken int }
 
-func (h *hanging) Deliver(ctx context.Context, _ schema.Entry) error {
+func (h *hanging) Deliver(ctx context.Context, _ *schema.Entry) error {
 	if h.taken++; h.taken == 1 {
 		return nil
 	}

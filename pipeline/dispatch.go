@@ -66,11 +66,7 @@ func (r *route) begin(ctx context.Context, o *order, retry, probe bool) {
 	}
 	if r.workers < r.flying {
 		r.workers++
-		go func() {
-			for j := range r.jobs {
-				r.outcomes <- r.do(ctx, r.own, j)
-			}
-		}()
+		go r.work(ctx, r.own)
 	}
 	r.jobs <- j
 }

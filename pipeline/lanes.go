@@ -78,7 +78,8 @@ func (o *order) drop() (more bool) {
 // route is the state of one pass over the log; the goroutine of Run owns it.
 type route struct {
 	*Courier
-	in       <-chan Parsed
+	in       <-chan []Parsed
+	some     []Parsed            // came in, and is not taken
 	unfollow context.CancelFunc  // ends in; nil before it began
 	entries  <-chan schema.Entry // of a Replay, or older events, instead of in
 	older    *older              // where entries come from, nil for a Replay
@@ -189,26 +190,43 @@ func (r *route) loop(ctx context.Context) error {
 // busyTurns is how many turns pass on what comes most before all else is looked at.
 const busyTurns = 16
 
+// always can be received from.
+var always = func() <-chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
+
 // turn waits until something happens.
 func (r *route) turn(ctx context.Context, draining *chan struct{}) error {
 	in, entries := r.in, r.entries
-	if r.window.open >= r.cfg.Window {
+	var rest <-chan struct{}
+	switch {
+	case r.window.open >= r.cfg.Window:
 		in, entries = nil, nil
+	case len(r.some) > 0:
+		in, rest = nil, always
 	}
 	if r.turns++; r.turns%busyTurns != 0 { // to look at all of them takes its time
 		switch {
 		case len(r.outcomes) > 0:
 			return r.concludeAll(ctx, <-r.outcomes)
+		case rest != nil:
+			return r.takeSome(ctx)
 		case len(in) > 0:
-			return r.takeAll(ctx, <-in)
+			r.some = <-in
+			return r.takeSome(ctx)
 		}
 	}
 	select {
-	case p, open := <-in:
+	case <-rest:
+		return r.takeSome(ctx)
+	case some, open := <-in:
 		if !open {
 			return errors.Join(ctx.Err(), errors.New("the log closed the subscription"))
 		}
-		return r.takeAll(ctx, p)
+		r.some = some
+		return r.takeSome(ctx)
 	case e, open := <-entries:
 		return r.takeEntry(ctx, e, open)
 	case o := <-r.outcomes:

@@ -67,7 +67,7 @@ func (r *route) missing(ctx context.Context, err error) error {
 	}
 	if r.unfollow != nil {
 		r.unfollow()
-		r.in = nil
+		r.in, r.some = nil, nil // it is read again, behind what is missing
 	}
 	r.cfg.Logger.Info("endpoint takes from the archive what has aged out of the log", "endpoint", r.cfg.Name, "from", gap.From, "until", gap.Until)
 	ctx, stop := context.WithCancel(ctx)

@@ -18,7 +18,8 @@ type Parsed struct {
 	Err error
 }
 
-func (p Parsed) poison() bool { return errors.Is(p.Err, ErrPoison) }
+// fatal reports whether nothing follows.
+func (p *Parsed) fatal() bool { return p.Err != nil && !errors.Is(p.Err, ErrPoison) }
 
 func parse(msg *message.Message) Parsed {
 	msg.Ack()
@@ -26,21 +27,41 @@ func parse(msg *message.Message) Parsed {
 	return Parsed{&e, err}
 }
 
-// parsedAhead is how many messages are parsed ahead of their reader.
-const parsedAhead = 64
+const (
+	// parsedMost is the most messages that are parsed before they are handed over: to
+	// hand over one by one costs more than the parsing of a few.
+	parsedMost = 32
+	// parsedAhead is how many handovers may wait for their reader.
+	parsedAhead = 2
+)
+
+// parseSome parses a message, and those that are there as well up to parsedMost. An
+// error that ends the reading comes last.
+func parseSome(msg *message.Message, in <-chan *message.Message) []Parsed {
+	some := make([]Parsed, 0, min(len(in)+1, parsedMost))
+	for {
+		some = append(some, parse(msg))
+		if len(some) == cap(some) || last(some).fatal() {
+			return some
+		}
+		msg = <-in // nobody else receives, and it is not closed before it is empty
+	}
+}
+
+func last(some []Parsed) *Parsed { return &some[len(some)-1] }
 
 // parsed opens the log as f does, and parses.
-func (f Follow) parsed(ctx context.Context, after uint64) (<-chan Parsed, error) {
+func (f Follow) parsed(ctx context.Context, after uint64) (<-chan []Parsed, error) {
 	in, err := f(ctx, after)
 	if err != nil {
 		return nil, err
 	}
-	out := make(chan Parsed, parsedAhead)
+	out := make(chan []Parsed, parsedAhead)
 	go func() {
 		defer close(out)
 		for msg := range in { // closed when ctx ends
 			select {
-			case out <- parse(msg):
+			case out <- parseSome(msg, in):
 			case <-ctx.Done():
 			}
 		}

@@ -74,7 +74,7 @@ func TestPausedUntilResumed(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newTelling()
 				r := &receiver{}
-				slow := deliverFunc(func(ctx context.Context, e schema.Entry) error {
+				slow := deliverFunc(func(ctx context.Context, e *schema.Entry) error {
 					time.Sleep(100 * time.Millisecond) //nolint:forbidigo // fake time of synctest
 					return r.Deliver(ctx, e)
 				})
@@ -131,9 +131,9 @@ func TestPausedUntilResumed(t *testing.T) {
 }
 
 // deliverFunc is a deliverer.
-type deliverFunc func(context.Context, schema.Entry) error
+type deliverFunc func(context.Context, *schema.Entry) error
 
-func (f deliverFunc) Deliver(ctx context.Context, e schema.Entry) error { return f(ctx, e) }
+func (f deliverFunc) Deliver(ctx context.Context, e *schema.Entry) error { return f(ctx, e) }
 
 // A person pauses while the breaker opens, or while the receiver wants no more: both
 // hold, whoever writes last, and resuming ends what a person can end.

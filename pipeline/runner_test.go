@@ -314,7 +314,7 @@ type receiver struct {
 	tries  map[uint64]int
 }
 
-func (r *receiver) Deliver(_ context.Context, e schema.Entry) error {
+func (r *receiver) Deliver(_ context.Context, e *schema.Entry) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.tries == nil {
@@ -322,11 +322,11 @@ func (r *receiver) Deliver(_ context.Context, e schema.Entry) error {
 	}
 	r.tries[e.Sequence]++
 	if r.answer != nil {
-		if err := r.answer(e, r.tries[e.Sequence]); err != nil {
+		if err := r.answer(*e, r.tries[e.Sequence]); err != nil {
 			return err
 		}
 	}
-	r.got = append(r.got, name(e))
+	r.got = append(r.got, name(*e))
 	return nil
 }
 

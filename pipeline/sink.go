@@ -37,11 +37,24 @@ type Sink interface {
 // disables it. Excerpt() []byte is the beginning of its body, and Reason() string
 // what failed in a few words, both for the attempt log.
 type Deliverer interface {
-	Deliver(ctx context.Context, e schema.Entry) error
+	Deliver(ctx context.Context, e *schema.Entry) error
 }
 
 // Answering is a [Deliverer] that also tells the status of the receiver's answer, 0
 // for none. Attempt is called in place of Deliver then, with the same meaning.
 type Answering interface {
-	Attempt(ctx context.Context, e schema.Entry) (status int, err error)
+	Attempt(ctx context.Context, e *schema.Entry) (status int, err error)
+}
+
+// Sending is a [Deliverer] that has a [Sender] make its attempts: one for each
+// delivery that may be under way.
+type Sending interface {
+	Sender() Sender
+}
+
+// Sender makes attempts one after another, in one goroutine, and may keep from one to
+// the next what they need. Close is called when no more follow.
+type Sender interface {
+	Answering
+	Close()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sort"
 	"sync"
 	"time"
@@ -125,7 +126,6 @@ func (t *Tail) read(parent context.Context) error {
 	}
 	t.begin(last)
 	defer t.end()
-	batch := make([]Parsed, 0, tailBatch)
 	for {
 		near, changed := t.wants()
 		if near == 0 {
@@ -136,23 +136,11 @@ func (t *Tail) read(parent context.Context) error {
 			if !open {
 				return errors.New("the log closed the subscription")
 			}
-			batch = parseAll(batch[:0], msg, in)
-			if err := t.take(batch); err != nil {
+			if err := t.take(parseSome(msg, in)); err != nil {
 				return err
 			}
 		case <-changed:
 		}
-	}
-}
-
-// parseAll appends a message, and those that are there as well, up to a batch.
-func parseAll(batch []Parsed, msg *message.Message, in <-chan *message.Message) []Parsed {
-	for {
-		batch = append(batch, parse(msg))
-		if len(batch) == cap(batch) || len(in) == 0 {
-			return batch
-		}
-		msg = <-in // nobody else receives, and it is not closed before it is empty
 	}
 }
 
@@ -162,7 +150,7 @@ func (t *Tail) take(batch []Parsed) error {
 	defer t.mu.Unlock()
 	defer t.tell()
 	for _, p := range batch {
-		if p.Err != nil && !p.poison() {
+		if p.fatal() {
 			return p.Err
 		}
 		t.hold(p)
@@ -204,13 +192,10 @@ func (t *Tail) tell() {
 	t.more = make(chan struct{})
 }
 
-// tailBatch is the most messages that a reader takes at once.
-const tailBatch = 64
-
-// behind returns messages that are held, or when there are none what is closed when
-// more has come. It returns false when a reader at that sequence has to read by
-// itself.
-func (t *Tail) behind(sequence uint64, batch []Parsed) ([]Parsed, <-chan struct{}, bool) {
+// behind returns messages that are held, up to some, or when there are none what is
+// closed when more has come. It returns false when a reader at that sequence has to
+// read by itself.
+func (t *Tail) behind(sequence uint64, some int) ([]Parsed, <-chan struct{}, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.live || sequence < t.after {
@@ -218,14 +203,15 @@ func (t *Tail) behind(sequence uint64, batch []Parsed) ([]Parsed, <-chan struct{
 	}
 	at := sort.Search(len(t.held), func(i int) bool { return t.held[i].Entry.Sequence > sequence })
 	rest := t.held[at:]
-	return append(batch[:0], rest[:min(len(rest), tailBatch)]...), t.more, true
+	return slices.Clone(rest[:min(len(rest), some)]), t.more, true
 }
 
-// Follow opens the log behind a sequence, 0 for its beginning. The channel closes
-// when ctx ends, and after an error that is no poison.
-func (t *Tail) Follow(ctx context.Context, after uint64) (<-chan Parsed, error) {
-	r := &tailReader{tail: t, at: after, out: make(chan Parsed, parsedAhead)}
-	if _, _, covered := t.behind(after, nil); !covered {
+// Follow opens the log behind a sequence, 0 for its beginning. Messages come some at
+// a time, in a slice that is the reader's. The channel closes when ctx ends, and after
+// an error that is no poison.
+func (t *Tail) Follow(ctx context.Context, after uint64) (<-chan []Parsed, error) {
+	r := &tailReader{tail: t, at: after, out: make(chan []Parsed, parsedAhead)}
+	if _, _, covered := t.behind(after, 0); !covered {
 		if err := r.open(ctx); err != nil {
 			return nil, err
 		}
@@ -237,8 +223,9 @@ func (t *Tail) Follow(ctx context.Context, after uint64) (<-chan Parsed, error) 
 // tailReader is one of the readers; its goroutine owns it.
 type tailReader struct {
 	tail  *Tail
-	at    uint64 // sequence of the last message handed over
-	out   chan Parsed
+	at    uint64 // sequence of the last message that was read
+	ahead []Parsed
+	out   chan []Parsed
 	own   <-chan *message.Message // its own reading, nil while it has what the tail holds
 	leave context.CancelFunc
 	near  bool
@@ -251,15 +238,14 @@ func (r *tailReader) run(ctx context.Context) {
 		r.approach(false)
 	}()
 	for {
-		if r.own != nil && !r.alone(ctx) {
-			return
-		}
-		if !r.together(ctx) {
+		if r.own != nil && !r.alone(ctx) || !r.together(ctx) {
+			r.hand(ctx) // what came before the end
 			return
 		}
 		r.approach(false)
 		if err := r.open(ctx); err != nil {
-			r.hand(ctx, Parsed{Err: err})
+			r.gain([]Parsed{{Err: err}})
+			r.hand(ctx)
 			return
 		}
 	}
@@ -306,18 +292,27 @@ func (r *tailReader) alone(ctx context.Context) bool {
 	for {
 		var more <-chan struct{}
 		if r.near {
-			_, changed, covered := r.tail.behind(r.at, nil)
+			_, changed, covered := r.tail.behind(r.at, 0)
 			if covered {
 				r.close()
 				return true
 			}
 			more = changed
 		}
+		in, out := r.own, r.out
+		if len(r.ahead) >= parsedMost {
+			in = nil
+		}
+		if len(r.ahead) == 0 {
+			out = nil
+		}
 		select {
-		case msg, open := <-r.own:
-			if !open || !r.hand(ctx, parse(msg)) {
+		case msg, open := <-in:
+			if !open || !r.gain(parseSome(msg, in)) {
 				return false
 			}
+		case out <- r.ahead:
+			r.ahead = nil
 		case <-more:
 		case <-look.C:
 			r.approach(len(r.own) == 0)
@@ -331,19 +326,16 @@ func (r *tailReader) alone(ctx context.Context) bool {
 // returns false at the end.
 func (r *tailReader) together(ctx context.Context) bool {
 	r.approach(true)
-	batch := make([]Parsed, 0, tailBatch)
 	for {
-		held, more, covered := r.tail.behind(r.at, batch)
+		if !r.hand(ctx) {
+			return false
+		}
+		held, more, covered := r.tail.behind(r.at, parsedMost)
 		if !covered {
 			return true
 		}
-		for _, p := range held {
-			if !r.hand(ctx, p) {
-				return false
-			}
-		}
-		clear(held)
 		if len(held) > 0 {
+			r.gain(held)
 			continue
 		}
 		select {
@@ -354,16 +346,28 @@ func (r *tailReader) together(ctx context.Context) bool {
 	}
 }
 
-// hand gives a message to the reader's owner. It returns false when nothing follows.
-func (r *tailReader) hand(ctx context.Context, p Parsed) bool {
+// gain puts messages behind those that wait for the reader's owner. It returns false
+// when nothing follows.
+func (r *tailReader) gain(some []Parsed) bool {
+	r.ahead = append(r.ahead, some...)
+	newest := last(some)
+	if newest.fatal() {
+		return false
+	}
+	r.at = max(r.at, newest.Entry.Sequence)
+	return true
+}
+
+// hand gives what waits to the reader's owner. It returns false at the end.
+func (r *tailReader) hand(ctx context.Context) bool {
+	if len(r.ahead) == 0 {
+		return true
+	}
 	select {
-	case r.out <- p:
+	case r.out <- r.ahead: // from here on it is the owner's
+		r.ahead = nil
+		return true
 	case <-ctx.Done():
 		return false
 	}
-	if p.Err != nil && !p.poison() {
-		return false
-	}
-	r.at = max(r.at, p.Entry.Sequence)
-	return true
 }

@@ -97,13 +97,15 @@ func tailing(t *testing.T, tail *pipeline.Tail, after uint64, gate chan struct{}
 	r := &tailed{stop: cancel, gate: gate}
 	go func() {
 		<-r.gate
-		for p := range in {
+		for some := range in {
 			r.mu.Lock()
-			if p.Entry != nil {
-				r.got = append(r.got, p.Entry.Sequence)
-			}
-			if p.Err != nil {
-				r.errs = append(r.errs, p.Err)
+			for _, p := range some {
+				if p.Entry != nil {
+					r.got = append(r.got, p.Entry.Sequence)
+				}
+				if p.Err != nil {
+					r.errs = append(r.errs, p.Err)
+				}
 			}
 			r.mu.Unlock()
 		}
@@ -349,8 +351,10 @@ func TestTailAtRandom(t *testing.T) {
 					t.Fatal(err)
 				}
 				readers.Go(func() {
-					for p := range in {
-						got[n] = append(got[n], p.Entry.Sequence)
+					for some := range in {
+						for _, p := range some {
+							got[n] = append(got[n], p.Entry.Sequence)
+						}
 						if pauses.IntN(20) == 0 {
 							time.Sleep(time.Duration(pauses.IntN(n*500+1)) * time.Millisecond) //nolint:forbidigo // fake time of synctest
 						}

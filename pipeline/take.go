@@ -7,28 +7,23 @@ import (
 	"github.com/orderwire/orderwire/schema"
 )
 
-// takeMost bounds how many messages are taken in a turn of the loop, in which no
-// attempt begins.
-const takeMost = 32
-
-// takeAll takes a message, and some of those that are there as well, as long as the
-// window has room.
-func (r *route) takeAll(ctx context.Context, p Parsed) error {
-	for n := 1; ; n++ {
+// takeSome takes what has come in, as long as the window has room.
+func (r *route) takeSome(ctx context.Context) error {
+	for len(r.some) > 0 && r.window.open < r.cfg.Window {
+		p := r.some[0]
+		r.some[0] = Parsed{}
+		r.some = r.some[1:]
 		if err := r.take(ctx, p); err != nil {
 			return err
 		}
-		if n == takeMost || len(r.in) == 0 || r.window.open >= r.cfg.Window {
-			return nil
-		}
-		p = <-r.in // nobody else receives, and it is not closed before it is empty
 	}
+	return nil
 }
 
 // take puts a message into its order's lane.
 func (r *route) take(ctx context.Context, p Parsed) error {
 	e := p.Entry
-	if p.Err != nil && !p.poison() {
+	if p.fatal() {
 		return p.Err
 	}
 	if e.Sequence <= r.window.newest {

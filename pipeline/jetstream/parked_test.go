@@ -126,13 +126,13 @@ type shaky struct {
 	worse  float64
 }
 
-func (s *shaky) Deliver(_ context.Context, e schema.Entry) error {
+func (s *shaky) Deliver(_ context.Context, e *schema.Entry) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.random.Float64() < s.worse {
 		return errors.New("503")
 	}
-	s.got = append(s.got, e)
+	s.got = append(s.got, *e)
 	return nil
 }
 

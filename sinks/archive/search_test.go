@@ -77,6 +77,52 @@ func TestSearchProperty(t *testing.T) {
 	})
 }
 
+// The next event of each order is found in a folder and in a bucket, behind any
+// sequence, also by a search that was opened before a compaction.
+func TestSearchInPlaces(t *testing.T) {
+	t.Parallel()
+	onPlaces(t, func(t *testing.T, fresh func(testing.TB) string) {
+		dir := fresh(t)
+		var log []schema.Entry
+		for v := range uint64(3) {
+			for n := range 4 {
+				log = append(log, entry(t, uint64(len(log)+1), event([]string{"main", "second"}[n%2], n, v+1)))
+			}
+		}
+		a := open(t, Config{Dir: dir})
+		for batch := range slices.Chunk(log, 5) {
+			write(t, a, batch)
+		}
+		s := search(t, dir)
+		defer func() { _ = s.Close() }()
+		findsAll := func() {
+			t.Helper()
+			end := log[len(log)-1].Sequence
+			for _, one := range log {
+				for from := range end + 2 {
+					e, found, err := s.Next(t.Context(), one.Event.Key(), from, end)
+					if err != nil {
+						t.Fatal(err)
+					}
+					want := nextOf(log, one.Event.Key(), from, end)
+					if found != (want != nil) {
+						t.Fatalf("order %s from %d: found %v", one.Event.Key(), from, found)
+					}
+					if found {
+						sameEntries(t, want, []schema.Entry{e})
+					}
+				}
+			}
+		}
+		findsAll()
+		if _, err := Compact(t.Context(), CompactConfig{Dir: dir, Now: later}); err != nil {
+			t.Fatal(err)
+		}
+		findsAll()
+		sameEntries(t, log[6:7], replayOf(t, EventsConfig{Dir: dir, IDs: []string{"none", log[6].Event.ID}}))
+	})
+}
+
 // Several row groups and pages: what is asked for is found in each of them, and
 // nothing where nothing is.
 func TestSearchInLargeFiles(t *testing.T) {

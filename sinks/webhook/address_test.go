@@ -84,5 +84,5 @@ func TestOriginHidesTheRest(t *testing.T) {
 }
 
 var _ interface {
-	Deliver(context.Context, schema.Entry) error
+	Deliver(context.Context, *schema.Entry) error
 } = (*Endpoint)(nil)

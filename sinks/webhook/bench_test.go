@@ -16,7 +16,7 @@ import (
 func BenchmarkDeliver(b *testing.B) {
 	r := benchReceiver(b)
 	e := endpoint(b, r.URL)
-	parallel(b, func(ctx context.Context, sent schema.Entry) error { return e.Deliver(ctx, sent) })
+	parallel(b, func(ctx context.Context, sent *schema.Entry) error { return e.Deliver(ctx, sent) })
 }
 
 // BenchmarkBareClient posts the same signed bodies without the endpoint.
@@ -24,7 +24,7 @@ func BenchmarkBareClient(b *testing.B) {
 	r := benchReceiver(b)
 	client := &http.Client{Transport: newTransport(checked{guard: newGuard(true)})}
 	key := verifier(b, testSecret).keys
-	parallel(b, func(ctx context.Context, sent schema.Entry) error {
+	parallel(b, func(ctx context.Context, sent *schema.Entry) error {
 		body, err := Body(sent)
 		if err != nil {
 			return err
@@ -55,7 +55,7 @@ func benchReceiver(b *testing.B) *httptest.Server {
 	return s
 }
 
-func parallel(b *testing.B, post func(context.Context, schema.Entry) error) {
+func parallel(b *testing.B, post func(context.Context, *schema.Entry) error) {
 	sent := entry(b, 2)
 	b.SetParallelism(128) // 256 on two processors
 	b.ReportAllocs()

@@ -50,7 +50,7 @@ type storedEvent struct {
 //
 // An entry with an id is one that was read by [schema.ParseEvent]: its Raw is not
 // checked a second time.
-func Body(e schema.Entry) ([]byte, error) {
+func Body(e *schema.Entry) ([]byte, error) {
 	var s storedEvent
 	if e.Event.ID == "" || !s.split(e.Raw) {
 		s = storedEvent{}

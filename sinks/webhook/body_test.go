@@ -50,7 +50,7 @@ func TestBodyReadsAsMessage(t *testing.T) {
 func TestBodyKeepsWhatWasStored(t *testing.T) {
 	t.Parallel()
 	raw := `{"id":"1", "type":"order.updated","time":"2026-03-01T08:00:00+00:00","extra":1,"data": { "order":{"A" : 1.50, "B":"\u00e9"}, "later":null}}`
-	body, err := Body(schema.Entry{Raw: []byte(raw)})
+	body, err := Body(&schema.Entry{Raw: []byte(raw)})
 	want := `{"type":"order.updated","timestamp":"2026-03-01T08:00:00+00:00","data":{"id":"1","order":{"A" : 1.50, "B":"\u00e9"}, "later":null}}`
 	if err != nil || string(body) != want {
 		t.Errorf("%v\ngot  %s\nwant %s", err, body, want)
@@ -60,7 +60,7 @@ func TestBodyKeepsWhatWasStored(t *testing.T) {
 func TestBodyOfAnUnreadableEvent(t *testing.T) {
 	t.Parallel()
 	for _, raw := range []string{"", "x", `{"id":"1"}`, `{"id":"1","type":"t","data":{}}`, `{"id":"1","type":"t","time":"2","data":[]}`, `{"id":1,"type":"t","time":"2","data":{}}`} {
-		if _, err := Body(schema.Entry{Raw: []byte(raw)}); !errors.Is(err, ErrEvent) {
+		if _, err := Body(&schema.Entry{Raw: []byte(raw)}); !errors.Is(err, ErrEvent) {
 			t.Errorf("%s: got %v", raw, err)
 		}
 	}
@@ -84,7 +84,7 @@ func FuzzBodyOfAReadEntry(f *testing.F) {
 	f.Add(bytes.Replace(stored, []byte(`{"specversion"`), []byte(`{"x":{"id":"1","data":["}",{"a\\\"":"\\\\"}]},"n":-1.5e3,"t":true,"e":[],"specversion"`), 1))
 	f.Add(bytes.Replace(stored, []byte(`jane`), []byte(`\"}\\\"{[,:`), 1))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		e := schema.Entry{Raw: raw}
+		e := &schema.Entry{Raw: raw}
 		slow, slowErr := Body(e)
 		var err error
 		if e.Event, err = schema.ParseEvent(raw); err != nil {
@@ -102,7 +102,7 @@ func FuzzBody(f *testing.F) {
 	f.Add([]byte(`{"id":"1","type":"t","time":"2","data":{ }}`))
 	f.Add(entry(f, 2).Raw)
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		body, err := Body(schema.Entry{Raw: raw})
+		body, err := Body(&schema.Entry{Raw: raw})
 		if err == nil && !stdjson.Valid(body) {
 			t.Errorf("%q gives %q, which is no JSON", raw, body)
 		}

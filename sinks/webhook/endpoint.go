@@ -88,69 +88,17 @@ func (e *Endpoint) Wants(ev *schema.Event) bool {
 // Deliver makes one attempt to hand the event of entry to the receiver, whose
 // Raw must be the stored event. An event that the endpoint does not want is
 // counted and is no error. The error is a [*DeliveryError].
-func (e *Endpoint) Deliver(ctx context.Context, entry schema.Entry) error {
+func (e *Endpoint) Deliver(ctx context.Context, entry *schema.Entry) error {
 	_, err := e.Attempt(ctx, entry)
 	return err
 }
 
 // Attempt is Deliver, and returns the status of the receiver's answer as well, 0 for
-// none.
-func (e *Endpoint) Attempt(ctx context.Context, entry schema.Entry) (status int, err error) {
-	if e.filter.selects() {
-		switch wanted, err := e.filter.matchCopy(entry); {
-		case err != nil:
-			e.failed.Add(1)
-			return 0, e.failure(entry.Event.ID, err)
-		case !wanted:
-			e.filtered.Add(1)
-			return 0, nil
-		}
-	}
-	start := e.now()
-	status, err = e.attempt(ctx, entry, start)
-	switch {
-	case err == nil:
-		e.delivered.Add(1)
-	case ctx.Err() == nil: // an end that the caller made is no failure of the receiver
-		e.failed.Add(1)
-	}
-	if e.log.Enabled(ctx, slog.LevelDebug) {
-		e.log.DebugContext(ctx, "webhook attempt", "event", entry.Event.ID, "sequence", entry.Sequence,
-			"status", status, "delivered", err == nil, "duration", e.now().Sub(start))
-	}
-	return status, err
-}
-
-// attempt posts the event and returns the status of the answer, 0 for none.
-func (e *Endpoint) attempt(ctx context.Context, entry schema.Entry, now time.Time) (int, error) {
-	body, err := Body(entry)
-	if err != nil {
-		return 0, e.failure(entry.Event.ID, err)
-	}
-	status, _, err := e.post(ctx, entry.Event.ID, now, body)
-	return status, err
-}
-
-// post sends a body once. It returns the status of the answer, 0 for none, and
-// the beginning of the answer.
-func (e *Endpoint) post(ctx context.Context, id string, now time.Time, body []byte) (int, []byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, e.timeout)
-	defer cancel()
-	resp, err := e.transport.RoundTrip(e.request(ctx, id, now, body))
-	if err != nil {
-		return 0, nil, e.failure(id, safeCause(ctx, err))
-	}
-	defer resp.Body.Close()
-	var excerpt []byte
-	if resp.Body != http.NoBody {
-		rest := time.AfterFunc(e.answerTime, cancel) // which decides nothing
-		defer rest.Stop()
-		excerpt = readAnswer(resp.Body, e.maxAnswer)
-	}
-	if resp.StatusCode/100 == 2 {
-		return resp.StatusCode, excerpt, nil
-	}
-	return resp.StatusCode, excerpt, e.refusal(id, resp, excerpt)
+// none. Who makes many attempts does so with a [Sender].
+func (e *Endpoint) Attempt(ctx context.Context, entry *schema.Entry) (status int, err error) {
+	s := e.Sender()
+	defer s.Close()
+	return s.Attempt(ctx, entry)
 }
 
 // request returns the request of an attempt. What is the same in all of them is

@@ -20,9 +20,6 @@ func (f *filter) selects() bool {
 	return len(f.events)+len(f.accounts)+len(f.programs) > 0 || f.where != nil
 }
 
-// matchCopy is match for callers whose entry is not to escape to the heap.
-func (f *filter) matchCopy(e schema.Entry) (bool, error) { return f.match(&e.Event) }
-
 // match's error is [ErrWhere].
 func (f *filter) match(e *schema.Event) (bool, error) {
 	if !allows(f.events, e.Type) || !allows(f.accounts, e.Data.Account) {

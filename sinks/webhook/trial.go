@@ -34,7 +34,9 @@ func (e *Endpoint) Test(ctx context.Context) TestResult {
 	out := TestResult{ID: id}
 	body, err := json.Marshal(testMessage{Type: TestType, Timestamp: start.UTC().Truncate(time.Second), Data: testData{ID: id, Endpoint: e.name}})
 	if err == nil {
-		out.Status, out.Answer, err = e.post(ctx, id, start, body)
+		s := e.Sender()
+		out.Status, out.Answer, err = s.post(ctx, id, start, body)
+		s.Close()
 	}
 	out.Duration = e.now().Sub(start)
 	var failed *DeliveryError

@@ -29,7 +29,7 @@ func secretOf(n int) string {
 const personal = "jane.doe@example.com"
 
 // entry returns version v of an order as the log holds it.
-func entry(t testing.TB, v uint64, edit ...func(*schema.Data)) schema.Entry {
+func entry(t testing.TB, v uint64, edit ...func(*schema.Data)) *schema.Entry {
 	t.Helper()
 	d := schema.Data{
 		Account: "main", TimeZone: "Asia/Shanghai", Version: v,
@@ -51,7 +51,7 @@ func entry(t testing.TB, v uint64, edit ...func(*schema.Data)) schema.Entry {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return schema.Entry{Sequence: v, Subject: e.Key().Subject(kind), Raw: raw, Event: e}
+	return &schema.Entry{Sequence: v, Subject: e.Key().Subject(kind), Raw: raw, Event: e}
 }
 
 func money(t testing.TB, s string) schema.Money {
@@ -118,7 +118,7 @@ func endpoint(t testing.TB, url string, edit ...func(*Config)) *Endpoint {
 	return e
 }
 
-func deliver(t testing.TB, e *Endpoint, entry schema.Entry) {
+func deliver(t testing.TB, e *Endpoint, entry *schema.Entry) {
 	t.Helper()
 	if err := e.Deliver(t.Context(), entry); err != nil {
 		t.Fatal(err)

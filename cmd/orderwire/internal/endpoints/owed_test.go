@@ -178,7 +178,7 @@ type taking struct {
 }
 
 // Deliver implements [pipeline.Deliverer].
-func (d *taking) Deliver(_ context.Context, e schema.Entry) error {
+func (d *taking) Deliver(_ context.Context, e *schema.Entry) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.wants(&e.Event) {

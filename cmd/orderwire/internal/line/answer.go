@@ -21,22 +21,33 @@ type answering struct {
 }
 
 // Deliver implements [pipeline.Deliverer].
-func (a answering) Deliver(ctx context.Context, e schema.Entry) error {
-	_, err := a.Attempt(ctx, e)
+func (a answering) Deliver(ctx context.Context, e *schema.Entry) error {
+	s := a.Sender()
+	defer s.Close()
+	_, err := s.Attempt(ctx, e)
 	return err
 }
 
+// Sender implements [pipeline.Sending].
+func (a answering) Sender() pipeline.Sender { return sender{a.endpoint.Sender(), a} }
+
+// sender makes attempts of an endpoint one after another.
+type sender struct {
+	*webhook.Sender
+	of answering
+}
+
 // Attempt implements [pipeline.Answering].
-func (a answering) Attempt(ctx context.Context, e schema.Entry) (int, error) {
-	if a.tracer == nil {
-		return a.attempt(ctx, e)
+func (s sender) Attempt(ctx context.Context, e *schema.Entry) (int, error) {
+	if s.of.tracer == nil {
+		return s.attempt(ctx, e)
 	}
-	ctx, span := a.tracer.Start(pipeline.WithTrace(ctx, e.Trace), "deliver", trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
-		attribute.String("orderwire.endpoint", a.endpoint.Name()), attribute.String("orderwire.event", e.Event.ID),
+	ctx, span := s.of.tracer.Start(pipeline.WithTrace(ctx, e.Trace), "deliver", trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
+		attribute.String("orderwire.endpoint", s.of.endpoint.Name()), attribute.String("orderwire.event", e.Event.ID),
 		attribute.Int64("orderwire.sequence", int64(e.Sequence)),
 	))
 	defer span.End()
-	status, err := a.attempt(ctx, e)
+	status, err := s.attempt(ctx, e)
 	if status != 0 {
 		span.SetAttributes(attribute.Int("http.response.status_code", status))
 	}
@@ -47,8 +58,8 @@ func (a answering) Attempt(ctx context.Context, e schema.Entry) (int, error) {
 	return status, err
 }
 
-func (a answering) attempt(ctx context.Context, e schema.Entry) (int, error) {
-	status, err := a.endpoint.Attempt(ctx, e)
+func (s sender) attempt(ctx context.Context, e *schema.Entry) (int, error) {
+	status, err := s.Sender.Attempt(ctx, e)
 	if err == nil {
 		return status, nil
 	}

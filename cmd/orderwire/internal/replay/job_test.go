@@ -136,7 +136,8 @@ func TestJob(t *testing.T) {
 					t.Errorf("%+v, came %v", r, got.ids)
 				}
 				for i, sequence := range tt.want {
-					if body, err := webhook.Body(stored(sequence)); err != nil || string(body) != got.bodies[i] {
+					entry := stored(sequence)
+					if body, err := webhook.Body(&entry); err != nil || string(body) != got.bodies[i] {
 						t.Errorf("event %d came as\n%s\nnot\n%s", sequence, got.bodies[i], body)
 					}
 				}

@@ -190,7 +190,13 @@ func TestUnusableFiles(t *testing.T) {
 // Several processes may start at once on a new file.
 func TestOpenTogether(t *testing.T) {
 	t.Parallel()
-	path := newDSN(t)
+	for range 10 {
+		openTogether(t, newDSN(t))
+	}
+}
+
+func openTogether(t *testing.T, path string) {
+	t.Helper()
 	var all sync.WaitGroup
 	for range 6 {
 		all.Go(func() {

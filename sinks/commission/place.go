@@ -38,7 +38,7 @@ func (p *place) openWriter(ctx context.Context) (*sql.DB, error) {
 	if p.server != nil {
 		return openPostgres(ctx, p.server, 2, postgresPlans) // the second one only migrates
 	}
-	return openWriter(p.path)
+	return openWriter(ctx, p.path)
 }
 
 func (p *place) openReader(ctx context.Context) (*sql.DB, error) {

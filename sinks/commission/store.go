@@ -1,6 +1,7 @@
 package commission
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -9,6 +10,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // The connections of SQLite. Every commit is on disk when it returns
@@ -23,7 +29,10 @@ const (
 	writerParams = "_txlock=immediate&_journal_mode=WAL&_synchronous=FULL&" +
 		"_pragma=cache_size(-131072)&_pragma=temp_store(2)&_pragma=wal_autocheckpoint(32768)&_pragma=journal_size_limit(134217728)&"
 	readerParams = "mode=ro&_query_only=1&_pragma=mmap_size(1073741824)&_pragma=temp_store(2)&"
-	commonParams = "_busy_timeout=5000&_dqs=0&_error_rc=1"
+	commonParams = "_dqs=0&_error_rc=1"
+
+	// busyTimeout is how long a connection waits for a lock.
+	busyTimeout = 5 * time.Second
 
 	readerConnections = 4
 )
@@ -68,7 +77,7 @@ func dsnError(where, problem string) error {
 
 // openWriter opens the file, which is created with its folder if need be. One
 // connection, because SQLite has one writer.
-func openWriter(path string) (*sql.DB, error) {
+func openWriter(ctx context.Context, path string) (*sql.DB, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil { //nolint:gosec // the operator names the file
 		return nil, &StoreError{Op: "open", Where: path, Hint: "create the folder, or choose another", Cause: err}
 	}
@@ -77,7 +86,31 @@ func openWriter(path string) (*sql.DB, error) {
 		return nil, err
 	}
 	db.SetMaxOpenConns(1)
+	if err := reach(ctx, db); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
 	return db, nil
+}
+
+// reach makes the first connection. It gives a new file its write-ahead log,
+// and is told at once, without waiting for its turn, when another process does so
+// at the same moment: then it tries again, for as long as a lock is waited for.
+func reach(ctx context.Context, db *sql.DB) error {
+	pause := backoff.NewExponentialBackOff()
+	pause.InitialInterval, pause.MaxInterval = 5*time.Millisecond, 250*time.Millisecond
+	_, err := backoff.Retry(ctx, func() (struct{}, error) {
+		err := db.PingContext(ctx)
+		if err != nil && !sqliteBusy(err) {
+			err = backoff.Permanent(err)
+		}
+		return struct{}{}, err
+	}, backoff.WithBackOff(pause), backoff.WithMaxElapsedTime(busyTimeout))
+	return err
+}
+
+func sqliteBusy(err error) bool {
+	e, ok := errors.AsType[*sqlite.Error](err)
+	return ok && e.Code()&0xff == sqlite3.SQLITE_BUSY
 }
 
 // openReader opens the file, which must exist, for reading only.
@@ -97,5 +130,5 @@ func openReader(path string) (*sql.DB, error) {
 
 func sqliteURL(path, params string) string {
 	escaped := (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath()
-	return "file:" + escaped + "?" + params + commonParams
+	return fmt.Sprintf("file:%s?%s_busy_timeout=%d&%s", escaped, params, busyTimeout.Milliseconds(), commonParams)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -42,16 +43,19 @@ func someAttempt(n int) pipeline.Attempt {
 	return a
 }
 
-// recorded stores attempts through a writer, all of them.
+// recorded stores attempts, all of them: some thousand through a writer each,
+// since closing one does not wait for long, however slow the machine is.
 func recorded(tb testing.TB, l *jetstream.Log, all []pipeline.Attempt) {
 	tb.Helper()
-	w := l.Attempts(jetstream.AttemptsConfig{})
-	for _, a := range all {
-		w.Record(a)
-	}
-	w.Close(tb.Context())
-	if n := w.Dropped(); n != 0 {
-		tb.Fatalf("%d attempts were dropped", n)
+	for some := range slices.Chunk(all, 2000) {
+		w := l.Attempts(jetstream.AttemptsConfig{})
+		for _, a := range some {
+			w.Record(a)
+		}
+		w.Close(tb.Context())
+		if n := w.Dropped(); n != 0 {
+			tb.Fatalf("%d attempts were dropped", n)
+		}
 	}
 }
 

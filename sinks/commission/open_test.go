@@ -190,7 +190,7 @@ func TestUnusableFiles(t *testing.T) {
 // Several processes may start at once on a new file.
 func TestOpenTogether(t *testing.T) {
 	t.Parallel()
-	for range 10 {
+	for range 4 {
 		openTogether(t, newDSN(t))
 	}
 }

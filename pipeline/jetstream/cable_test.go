@@ -1,6 +1,7 @@
 package jetstream_test
 
 import (
+	"bytes"
 	"io"
 	"net"
 	"strings"
@@ -20,6 +21,7 @@ type cable struct {
 	mu     sync.Mutex
 	passes chan struct{} // closed while it is not frozen
 	conns  []net.Conn
+	astray []byte // in the subject of a request whose answer is to be lost
 }
 
 func newCable(tb testing.TB, server *jetstream.Embedded) *cable {
@@ -70,6 +72,7 @@ func (c *cable) carry(to io.WriteCloser, from io.Reader) {
 		c.mu.Unlock()
 		<-passes
 		if n > 0 {
+			c.mislead(buf[:n])
 			if _, err := to.Write(buf[:n]); err != nil {
 				return
 			}
@@ -77,6 +80,34 @@ func (c *cable) carry(to io.WriteCloser, from io.Reader) {
 		if err != nil {
 			return
 		}
+	}
+}
+
+// loseAnswer has the answer to the next request with that in its subject go nowhere.
+func (c *cable) loseAnswer(request string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.astray = []byte(request)
+}
+
+// lost reports whether that answer was lost.
+func (c *cable) lost() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.astray == nil
+}
+
+// mislead changes where the request wants its answer.
+func (c *cable) mislead(data []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at := bytes.Index(data, c.astray)
+	if c.astray == nil || at < 0 {
+		return
+	}
+	if reply := bytes.Index(data[at:], []byte("_INBOX.")); reply >= 0 {
+		data[at+reply] = '-'
+		c.astray = nil
 	}
 }
 

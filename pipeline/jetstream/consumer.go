@@ -40,7 +40,10 @@ func consumerName(durable, filter string) (string, error) {
 
 // attach finds the consumer on the server, or makes it, behind what is known to
 // be settled. One that was found before is kept: it knows if it is pinned.
-func (r *durable) attach(ctx context.Context) error {
+func (r *durable) attach(ctx context.Context) error { return r.log.twice(ctx, r.find) }
+
+// find is one attempt.
+func (r *durable) find(ctx context.Context) error {
 	cons, err := r.log.js.Consumer(ctx, StreamName, r.name)
 	if errors.Is(err, jetstream.ErrConsumerNotFound) {
 		r.cons, err = r.log.js.CreateConsumer(ctx, StreamName, r.wanted())

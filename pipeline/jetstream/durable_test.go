@@ -1,6 +1,8 @@
 package jetstream_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -297,6 +299,53 @@ func TestConnectionBreaksInMidStream(t *testing.T) {
 				m.Ack()
 			}
 		})
+	}
+}
+
+// A cluster may lose a request or its answer when servers have just found one
+// another: who subscribes asks again, however long its context lasts.
+func TestAnswerToASubscriptionIsLost(t *testing.T) {
+	t.Parallel()
+	modes := durables()
+	modes["position"] = jetstream.SubscriberConfig{}
+	for name, cfg := range modes {
+		requests := []string{"CONSUMER.CREATE"}
+		if cfg.Pinned {
+			requests = append(requests, "CONSUMER.RESET")
+		}
+		for _, request := range requests {
+			t.Run(name+"/"+request, func(t *testing.T) {
+				t.Parallel()
+				server := pipelinetest.Server(t, t.TempDir())
+				mustPublish(t, pipelinetest.Log(t, server.URL()), created(t, 0, 3)...)
+				way := newCable(t, server)
+				far := openLog(t, jetstream.Config{URL: way.url, ReadOnly: true, Timeout: 2 * time.Second})
+				way.loseAnswer(request)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+				defer cancel()
+				in, err := far.Subscriber(cfg).Subscribe(ctx, pipeline.Topic)
+				if err != nil {
+					t.Fatal(err)
+				}
+				readAll(t, in, 3, func(m *message.Message, _ uint64) { m.Ack() })
+				if !way.lost() {
+					t.Error("no answer was lost")
+				}
+			})
+		}
+	}
+}
+
+// The error of a subscription whose context has ended is that of the context.
+func TestSubscribeTooLate(t *testing.T) {
+	t.Parallel()
+	l := pipelinetest.Log(t, pipelinetest.Server(t, t.TempDir()).URL())
+	ctx, cancel := context.WithDeadline(t.Context(), time.Now())
+	defer cancel()
+	for _, cfg := range []jetstream.SubscriberConfig{{}, {Durable: "service"}} {
+		if _, err := l.Subscriber(cfg).Subscribe(ctx, pipeline.Topic); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%+v: %v", cfg, err)
+		}
 	}
 }
 

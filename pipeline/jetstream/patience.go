@@ -56,6 +56,12 @@ func untilAvailable(ctx context.Context, limit, once time.Duration, ask func(ctx
 	}
 }
 
+// twice is untilAvailable for what the servers may take their time for, as they do to
+// make a consumer: an attempt gets half of the time of a request.
+func (l *Log) twice(ctx context.Context, ask func(ctx context.Context) error) error {
+	return untilAvailable(ctx, l.cfg.Timeout, l.cfg.Timeout/2, ask)
+}
+
 func attempt(ctx context.Context, once time.Duration, ask func(ctx context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, once)
 	defer cancel()

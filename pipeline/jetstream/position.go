@@ -82,8 +82,12 @@ func (r *position) restart(ctx context.Context, retry backoff.BackOff) (*consumi
 
 func (r *position) start(parent context.Context) (*consuming, error) {
 	policy, start := startBehind(r.after)
-	cons, err := r.log.js.OrderedConsumer(parent, StreamName, jetstream.OrderedConsumerConfig{
-		FilterSubjects: []string{r.filter}, DeliverPolicy: policy, OptStartSeq: start,
+	var cons jetstream.Consumer
+	err := r.log.twice(parent, func(ctx context.Context) (err error) {
+		cons, err = r.log.js.OrderedConsumer(ctx, StreamName, jetstream.OrderedConsumerConfig{
+			FilterSubjects: []string{r.filter}, DeliverPolicy: policy, OptStartSeq: start,
+		})
+		return err
 	})
 	if err != nil {
 		return nil, err

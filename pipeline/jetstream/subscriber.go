@@ -1,6 +1,7 @@
 package jetstream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -125,11 +126,15 @@ func (s *Subscriber) Subscribe(ctx context.Context, topic string) (<-chan *messa
 	if topic == pipeline.Topic {
 		topic += ".>"
 	}
-	ctx, cancel := context.WithCancel(ctx)
+	parent := ctx
+	if err := parent.Err(); err != nil {
+		return nil, fmt.Errorf("subscribe to %s: %w", topic, err)
+	}
+	ctx, cancel := undated(parent)
 	out, run, err := s.reading(ctx, topic)
 	if err != nil {
 		cancel()
-		return nil, fmt.Errorf("subscribe to %s: %w", topic, err)
+		return nil, fmt.Errorf("subscribe to %s: %w", topic, cmp.Or(parent.Err(), err))
 	}
 	s.ends = append(s.ends, cancel)
 	s.active.Go(func() {
@@ -137,6 +142,17 @@ func (s *Subscriber) Subscribe(ctx context.Context, topic string) (<-chan *messa
 		run(ctx)
 	})
 	return out, nil
+}
+
+// undated returns a context that ends when parent does, and has no deadline: a request
+// that has one waits for a lost answer until then, and not for [Config].Timeout.
+func undated(parent context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(parent))
+	unlink := context.AfterFunc(parent, cancel)
+	return ctx, func() {
+		unlink()
+		cancel()
+	}
 }
 
 // reading returns a subscription that is ready to run.

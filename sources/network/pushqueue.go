@@ -192,8 +192,10 @@ func (q *pushQueue) write(ctx context.Context, c *change, o pushOutcome) error {
 	case o.err == nil:
 		return c.exec(ctx, `DELETE FROM push_queue WHERE seq = ?`, o.seq)
 	case o.attempts < PushRetries:
+		// Not sooner than the pause allows, so the next whole millisecond.
+		due := time.Now().Add(q.config.RetryEvery + time.Millisecond - 1).UnixMilli()
 		return c.exec(ctx, `UPDATE push_queue SET attempts = ?, due = ?, reason = ? WHERE seq = ?`,
-			o.attempts+1, time.Now().Add(q.config.RetryEvery).UnixMilli(), pushReason(o.err), o.seq)
+			o.attempts+1, due, pushReason(o.err), o.seq)
 	}
 	if err := c.exec(ctx, `DELETE FROM push_queue WHERE failed_at < ?`, c.now-int64(pushFailuresKept/time.Second)); err != nil {
 		return err

@@ -13,8 +13,6 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
-	"modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // The connections of SQLite. Every commit is on disk when it returns
@@ -100,17 +98,12 @@ func reach(ctx context.Context, db *sql.DB) error {
 	pause.InitialInterval, pause.MaxInterval = 5*time.Millisecond, 250*time.Millisecond
 	_, err := backoff.Retry(ctx, func() (struct{}, error) {
 		err := db.PingContext(ctx)
-		if err != nil && !sqliteBusy(err) {
+		if _, kind := explain(err); err != nil && !errors.Is(kind, ErrLocked) {
 			err = backoff.Permanent(err)
 		}
 		return struct{}{}, err
 	}, backoff.WithBackOff(pause), backoff.WithMaxElapsedTime(busyTimeout))
 	return err
-}
-
-func sqliteBusy(err error) bool {
-	e, ok := errors.AsType[*sqlite.Error](err)
-	return ok && e.Code()&0xff == sqlite3.SQLITE_BUSY
 }
 
 // openReader opens the file, which must exist, for reading only.

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"runtime"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -208,6 +209,11 @@ func (r *route) turn(ctx context.Context, draining *chan struct{}) error {
 		in, rest = nil, always
 	}
 	if r.turns++; r.turns%busyTurns != 0 { // to look at all of them takes its time
+		if r.flying > 1 && len(r.outcomes) == 0 && rest == nil && len(in) == 0 {
+			// Who waits is woken by the next outcome and begins one attempt. The workers
+			// that can run now may bring several first, at the price of one.
+			runtime.Gosched()
+		}
 		switch {
 		case len(r.outcomes) > 0:
 			return r.concludeAll(ctx, <-r.outcomes)

@@ -52,7 +52,7 @@ type storedEvent struct {
 // checked a second time.
 func Body(e *schema.Entry) ([]byte, error) {
 	var s storedEvent
-	if e.Event.ID == "" || !s.split(e.Raw) {
+	if e.Event.ID == "" || !s.split(e.Raw, e.Event.Extensions != nil) {
 		s = storedEvent{}
 		if json.Unmarshal(e.Raw, &s) != nil { // its error may quote the event
 			return nil, ErrEvent
@@ -65,7 +65,7 @@ func Body(e *schema.Entry) ([]byte, error) {
 	b = append(append(b, `{"type":`...), s.Type...)
 	b = append(append(b, `,"timestamp":`...), s.Time...)
 	b = append(append(b, `,"data":{"id":`...), s.ID...)
-	members := bytes.TrimLeft(s.Data[1:], " \t\r\n") // what follows the opening brace
+	members := bytes.TrimLeft(s.Data[1:], blanks) // what follows the opening brace
 	if members[0] != '}' {
 		b = append(b, ',')
 	}

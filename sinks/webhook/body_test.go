@@ -82,6 +82,10 @@ func FuzzBodyOfAReadEntry(f *testing.F) {
 	f.Add(bytes.TrimSpace(spaced))
 	f.Add(bytes.Replace(stored, []byte(`"time"`), []byte(`"\u0074ime"`), 1))
 	f.Add(bytes.Replace(stored, []byte(`{"specversion"`), []byte(`{"x":{"id":"1","data":["}",{"a\\\"":"\\\\"}]},"n":-1.5e3,"t":true,"e":[],"specversion"`), 1))
+	f.Add(bytes.Replace(stored, []byte(`,"data":{`), []byte(`,"data" : { `), 1))
+	f.Add(append(bytes.Replace(stored, []byte(`{"specversion":"1.0",`), []byte(`{`), 1)[:len(stored)-len(`"specversion":"1.0",`)-1], `,"specversion":"1.0"}`...))
+	f.Add(append(stored[:len(stored)-1:len(stored)-1], `,"x":{"y":{}}}`...))
+	f.Add(append(stored[:len(stored)-1:len(stored)-1], " } \n"...))
 	f.Add(bytes.Replace(stored, []byte(`jane`), []byte(`\"}\\\"{[,:`), 1))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		e := &schema.Entry{Raw: raw}

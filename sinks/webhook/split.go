@@ -2,12 +2,18 @@ package webhook
 
 import "bytes"
 
-// split sets the parts of an event document that is known to be valid, without
+// eventMembers is how many members an event document has, when it has no others:
+// specversion, id, source, type, subject, time, datacontenttype and data.
+const eventMembers = 8
+
+// split sets the parts of an event document that [schema.ParseEvent] has read, without
 // copies. It returns false for one that is written in an unusual way: with a name
-// of a member that holds an escape, or with something behind the document.
-func (s *storedEvent) split(raw []byte) bool {
+// of a member that holds an escape, or with something behind the document. When the
+// document has no other members than an event's, its data is not looked through if
+// it comes last.
+func (s *storedEvent) split(raw []byte, others bool) bool {
 	i := bytes.IndexByte(raw, '{') + 1
-	for i > 0 {
+	for n := 1; i > 0; n++ {
 		i = skipSpace(raw, i)
 		if i >= len(raw) || raw[i] != '"' {
 			return i == len(raw)-1 && raw[i] == '}'
@@ -18,6 +24,10 @@ func (s *storedEvent) split(raw []byte) bool {
 		}
 		name := raw[i+1 : end-1]
 		from := skipSpace(raw, skipSpace(raw, end)+1) // over the colon
+		if n == eventMembers && !others && string(name) == "data" {
+			s.Data = lastValue(raw, from)
+			return s.Data != nil
+		}
 		to := skipValue(raw, from)
 		if to < 0 {
 			return false
@@ -38,6 +48,18 @@ func (s *storedEvent) split(raw []byte) bool {
 	}
 	return false
 }
+
+// lastValue returns the object that begins at from, behind which only the bracket
+// that closes the document follows; nil when it is something else.
+func lastValue(raw []byte, from int) []byte {
+	value, closed := bytes.CutSuffix(bytes.TrimRight(raw[from:], blanks), []byte("}"))
+	if value = bytes.TrimRight(value, blanks); !closed || !bytes.HasPrefix(value, []byte("{")) || !bytes.HasSuffix(value, []byte("}")) {
+		return nil
+	}
+	return value
+}
+
+const blanks = " \t\r\n"
 
 func skipSpace(b []byte, i int) int {
 	for i < len(b) && (b[i] == ' ' || b[i] == '\t' || b[i] == '\r' || b[i] == '\n') {

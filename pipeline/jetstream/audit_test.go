@@ -3,7 +3,6 @@ package jetstream_test
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -149,9 +148,9 @@ func readStored(tb testing.TB, l *jetstream.Log, last uint64) []stored {
 		if err != nil {
 			tb.Fatal(err)
 		}
-		n, err := strconv.ParseUint(msg.Metadata.Get(pipeline.MetaContent), 16, 64)
-		if err != nil {
-			tb.Fatalf("sequence %d: %v", e.Sequence, err)
+		_, n, ok := pipeline.ParseState(msg.Metadata.Get(pipeline.MetaState))
+		if !ok {
+			tb.Fatalf("sequence %d: state %q", e.Sequence, msg.Metadata.Get(pipeline.MetaState))
 		}
 		log = append(log, stored{sequence: e.Sequence, id: e.Event.ID, key: e.Event.Key(), version: e.Event.Data.Version, attempt: n})
 	}

@@ -142,17 +142,20 @@ func (x *index) learn(key string, seq uint64, h nats.Header) {
 	}
 }
 
+// Headers of messages that were published before there was [pipeline.MetaState].
+const (
+	headerVersion = "Orderwire-Version" // decimal
+	headerContent = "Orderwire-Content" // 16 hexadecimal digits
+)
+
 // stateHeaders reads what a publisher of Orderwire says of a message in its
 // headers; ok is false for a message of somebody else.
 func stateHeaders(h nats.Header) (version, content uint64, ok bool) {
-	version, err := strconv.ParseUint(h.Get(pipeline.MetaVersion), 10, 64)
-	if err != nil {
-		return 0, 0, false
+	state := h.Get(pipeline.MetaState)
+	if state == "" {
+		state = h.Get(headerVersion) + "-" + h.Get(headerContent)
 	}
-	if content, err = strconv.ParseUint(h.Get(pipeline.MetaContent), 16, 64); err != nil {
-		content = 0
-	}
-	return version, content, true
+	return pipeline.ParseState(state)
 }
 
 // sourceSequence reads the sequence from a Nats-Stream-Source header.

@@ -3,6 +3,9 @@ package jetstream_test
 import (
 	"testing"
 
+	"github.com/nats-io/nats.go"
+
+	"github.com/orderwire/orderwire/pipeline"
 	"github.com/orderwire/orderwire/pipeline/jetstream"
 	"github.com/orderwire/orderwire/pipeline/pipelinetest"
 )
@@ -56,5 +59,26 @@ func TestLoadIndexFollowsOtherWriters(t *testing.T) {
 		if got, _ := other.Known(key(n)); got.Version != want {
 			t.Errorf("order %d: version %d, want %d", n, got.Version, want)
 		}
+	}
+}
+
+// Messages once had a header for the version and another for the hash.
+func TestLoadIndexReadsOlderHeaders(t *testing.T) {
+	t.Parallel()
+	url := pipelinetest.Server(t, t.TempDir()).URL()
+	l := pipelinetest.Log(t, url)
+	m := newMessage(t, 1, 2, 0)
+	old := nats.NewMsg(m.Metadata.Get(pipeline.MetaSubject))
+	old.Data = m.Payload
+	old.Header = nats.Header{"Orderwire-Version": {"2"}, "Orderwire-Content": {"0123456789abcdef"}, "Nats-Msg-Id": {m.UUID}}
+	if _, err := admin(t, url).PublishMsg(t.Context(), old); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.LoadIndex(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want := pipeline.Known{Sequence: 1, Version: 2, Content: 0x0123456789abcdef}
+	if got, _ := l.Known(key(1)); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
 	}
 }

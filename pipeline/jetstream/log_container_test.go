@@ -143,7 +143,7 @@ func TestContainerStockSubscribers(t *testing.T) {
 				got := receive(t, in)
 				got.Ack()
 				if got.UUID != want.UUID || !bytes.Equal(got.Payload, want.Payload) ||
-					got.Metadata.Get(pipeline.MetaVersion) != "1" || got.Metadata.Get(pipeline.MetaContentType) != schema.ContentType {
+					!strings.HasPrefix(got.Metadata.Get(pipeline.MetaState), "1-") || got.Metadata.Get(pipeline.MetaContentType) != schema.ContentType {
 					t.Fatalf("message %d: %s %v", i, got.UUID, got.Metadata)
 				}
 			}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"sync"
 	"sync/atomic"
 
@@ -211,12 +210,9 @@ func (l *Log) learn(o *outgoing, seq uint64) {
 	if o.key == "" {
 		return
 	}
-	version, errVersion := strconv.ParseUint(o.msg.Metadata[pipeline.MetaVersion], 10, 64)
-	content, errContent := strconv.ParseUint(o.msg.Metadata[pipeline.MetaContent], 16, 64)
-	if errVersion != nil || errContent != nil {
-		return
+	if version, content, ok := pipeline.ParseState(o.msg.Metadata[pipeline.MetaState]); ok {
+		l.index.set(hashKey(o.key), pipeline.Known{Sequence: seq, Version: version, Content: content})
 	}
-	l.index.set(hashKey(o.key), pipeline.Known{Sequence: seq, Version: version, Content: content})
 }
 
 // orderKey returns the order of a message that has one.

@@ -185,8 +185,7 @@ func bare(m *message.Message) *nats.Msg {
 		"_watermill_message_uuid": m.UUID, "Nats-Msg-Id": m.UUID,
 		"Nats-Expected-Last-Subject-Sequence":         m.Metadata[pipeline.MetaExpected],
 		"Nats-Expected-Last-Subject-Sequence-Subject": m.Metadata[pipeline.MetaFilter],
-		pipeline.MetaVersion:                          m.Metadata[pipeline.MetaVersion],
-		pipeline.MetaContent:                          m.Metadata[pipeline.MetaContent],
+		pipeline.MetaState:                            m.Metadata[pipeline.MetaState],
 		pipeline.MetaContentType:                      m.Metadata[pipeline.MetaContentType],
 	} {
 		n.Header[name] = []string{value}

@@ -3,6 +3,7 @@ package jetstream_test
 import (
 	"bytes"
 	"errors"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -265,6 +266,28 @@ func TestVersionsGoOnBehindTheStream(t *testing.T) {
 }
 
 // admin is a client of a server for what a Log does not do.
+// Clients read eight headers at half the price of nine; see [pipeline.MetaState].
+func TestPublishedHeaders(t *testing.T) {
+	t.Parallel()
+	url := pipelinetest.Server(t, t.TempDir()).URL()
+	mustPublish(t, pipelinetest.Log(t, url), created(t, 0, 3)...) // in a batch, which has headers of its own
+	c, err := admin(t, url).OrderedConsumer(t.Context(), jetstream.StreamName, natsjs.OrderedConsumerConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := c.Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"Content-Type", "Nats-Batch-Id", "Nats-Batch-Sequence", "Nats-Expected-Last-Subject-Sequence",
+		"Nats-Expected-Last-Subject-Sequence-Subject", "Nats-Msg-Id", "Orderwire-State", "_watermill_message_uuid",
+	}
+	if got := slices.Sorted(maps.Keys(m.Headers())); !slices.Equal(got, want) {
+		t.Errorf("got  %v\nwant %v", got, want)
+	}
+}
+
 func admin(tb testing.TB, url string) natsjs.JetStream {
 	tb.Helper()
 	nc, err := nats.Connect(url)

@@ -123,8 +123,7 @@ func (g guarantee) message(payload []byte, order, version int) *nats.Msg {
 	}
 	if g >= withHeaders {
 		m.Header.Set("_watermill_message_uuid", id)
-		m.Header.Set("Orderwire-Version", strconv.Itoa(version))
-		m.Header.Set("Orderwire-Content", "0123456789abcdef")
+		m.Header.Set("Orderwire-State", strconv.Itoa(version)+"-0123456789abcdef")
 		m.Header.Set("Content-Type", "application/json")
 	}
 	return m

@@ -53,8 +53,8 @@ type storedEvent struct {
 func Body(e *schema.Entry) ([]byte, error) {
 	var s storedEvent
 	if e.Event.ID == "" || !s.split(e.Raw, e.Event.Extensions != nil) {
-		s = storedEvent{}
-		if json.Unmarshal(e.Raw, &s) != nil { // its error may quote the event
+		var err error
+		if s, err = readStored(e.Raw); err != nil { // which may quote the event
 			return nil, ErrEvent
 		}
 	}
@@ -65,9 +65,16 @@ func Body(e *schema.Entry) ([]byte, error) {
 	b = append(append(b, `{"type":`...), s.Type...)
 	b = append(append(b, `,"timestamp":`...), s.Time...)
 	b = append(append(b, `,"data":{"id":`...), s.ID...)
-	members := bytes.TrimLeft(s.Data[1:], blanks) // what follows the opening brace
+	members := bytes.TrimSpace(s.Data[1:]) // what follows the opening brace
 	if members[0] != '}' {
 		b = append(b, ',')
 	}
 	return append(append(b, members...), '}'), nil
+}
+
+// readStored reads any document that is valid. It is apart from [Body], whose own
+// storedEvent stays on the stack so.
+func readStored(raw []byte) (s storedEvent, err error) {
+	err = json.Unmarshal(raw, &s)
+	return s, err
 }

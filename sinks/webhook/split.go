@@ -52,14 +52,12 @@ func (s *storedEvent) split(raw []byte, others bool) bool {
 // lastValue returns the object that begins at from, behind which only the bracket
 // that closes the document follows; nil when it is something else.
 func lastValue(raw []byte, from int) []byte {
-	value, closed := bytes.CutSuffix(bytes.TrimRight(raw[from:], blanks), []byte("}"))
-	if value = bytes.TrimRight(value, blanks); !closed || !bytes.HasPrefix(value, []byte("{")) || !bytes.HasSuffix(value, []byte("}")) {
+	value, closed := bytes.CutSuffix(bytes.TrimSpace(raw[from:]), []byte("}"))
+	if value = bytes.TrimSpace(value); !closed || !bytes.HasPrefix(value, []byte("{")) || !bytes.HasSuffix(value, []byte("}")) {
 		return nil
 	}
 	return value
 }
-
-const blanks = " \t\r\n"
 
 func skipSpace(b []byte, i int) int {
 	for i < len(b) && (b[i] == ' ' || b[i] == '\t' || b[i] == '\r' || b[i] == '\n') {

@@ -72,7 +72,7 @@ func NewMessage(e *schema.Event, expected, content uint64) (*message.Message, er
 func FormatState(version, content uint64) string {
 	const most = len("18446744073709551615-") + 16
 	b := append(strconv.AppendUint(make([]byte, 0, most), version, 10), '-')
-	return string(hex.AppendEncode(b, binary.BigEndian.AppendUint64(nil, content)))
+	return string(hex.AppendEncode(b, binary.BigEndian.AppendUint64(make([]byte, 0, 8), content)))
 }
 
 // ParseState reverses [FormatState]; ok is false for another text.

@@ -207,11 +207,8 @@ func sortOut(failures ...error) (known []error, err error) {
 
 // learn keeps the index current from the publisher's own acknowledgement.
 func (l *Log) learn(o *outgoing, seq uint64) {
-	if o.key == "" {
-		return
-	}
-	if version, content, ok := pipeline.ParseState(o.msg.Metadata[pipeline.MetaState]); ok {
-		l.index.set(hashKey(o.key), pipeline.Known{Sequence: seq, Version: version, Content: content})
+	if o.key != "" {
+		l.index.learn(o.key, seq, o.wire.Header)
 	}
 }
 

@@ -265,7 +265,6 @@ func TestVersionsGoOnBehindTheStream(t *testing.T) {
 	}
 }
 
-// admin is a client of a server for what a Log does not do.
 // Clients read eight headers at half the price of nine; see [pipeline.MetaState].
 func TestPublishedHeaders(t *testing.T) {
 	t.Parallel()
@@ -288,6 +287,7 @@ func TestPublishedHeaders(t *testing.T) {
 	}
 }
 
+// admin is a client of a server for what a Log does not do.
 func admin(tb testing.TB, url string) natsjs.JetStream {
 	tb.Helper()
 	nc, err := nats.Connect(url)
